@@ -146,22 +146,7 @@ extension Report {
     if let gap { return [ReportCase(group, all, .failed(gap))] }
     return nothing.map { [ReportCase(group, some, allowsEmpty ? .skipped($0) : .failed($0))] } ?? []
   }
-}
 
-// MARK: - As a file
-
-/// Identifies a file as a report by its marker, the kind of report, and the version.
-public struct ReportHeader: Equatable, Sendable {
-  fileprivate var kind: String
-  fileprivate var version: Int
-
-  /// Returns the kind of report in a JSON tree, or nil if the tree is not a report.
-  public static func kind(of tree: JSON5Value) -> String? {
-    if case .text(let kind)? = tree["easim"]?.content { kind } else { nil }
-  }
-}
-
-extension Report {
   /// The first keys of a report, which identify it as a report.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
@@ -195,6 +180,19 @@ extension Report {
   private var header: ReportHeader {
     get { ReportHeader(kind: Self.kind, version: Self.version) }
     set {}
+  }
+}
+
+// MARK: - As a file
+
+/// Identifies a file as a report by its marker, the kind of report, and the version.
+public struct ReportHeader: Equatable, Sendable {
+  fileprivate var kind: String
+  fileprivate var version: Int
+
+  /// Returns the kind of report in a JSON tree, or nil if the tree is not a report.
+  public static func kind(of tree: JSON5Value) -> String? {
+    if case .text(let kind)? = tree["easim"]?.content { kind } else { nil }
   }
 }
 

@@ -45,6 +45,22 @@ public struct ReportCase: Equatable, Sendable {
   }
 
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
+
+  fileprivate var xml: String {
+    let open =
+      "    <testcase classname=\"easim.\(MarkupText.escaped(group))\" name=\"\(MarkupText.escaped(name))\" "
+      + "time=\"\(ReportSuite.seconds(time))\""
+    switch outcome {
+    case .passed: return "\(open)/>"
+    case .skipped(let reason):
+      return "\(open)>\n      <skipped message=\"\(MarkupText.escaped(reason))\"/>\n    </testcase>"
+    case .failed(let message, let kind, let details):
+      let type = kind.map { " type=\"\(MarkupText.escaped($0))\"" } ?? ""
+      let failure = "\(open)>\n      <failure\(type) message=\"\(MarkupText.escaped(message))\""
+      return details.isEmpty
+        ? "\(failure)/>\n    </testcase>" : "\(failure)>\(MarkupText.escaped(details))</failure>\n    </testcase>"
+    }
+  }
 }
 
 /// A run's checks. The suite can be written as JUnit XML for CI servers.
@@ -86,24 +102,6 @@ public struct ReportSuite: WritableReport {
   public static func seconds(_ time: Duration) -> String {
     let milliseconds = max(0, time.wholeNanoseconds) / 1_000_000
     return "\(milliseconds / 1_000).\("\(milliseconds % 1_000)".zeroPadded(to: 3))"
-  }
-}
-
-extension ReportCase {
-  fileprivate var xml: String {
-    let open =
-      "    <testcase classname=\"easim.\(MarkupText.escaped(group))\" name=\"\(MarkupText.escaped(name))\" "
-      + "time=\"\(ReportSuite.seconds(time))\""
-    switch outcome {
-    case .passed: return "\(open)/>"
-    case .skipped(let reason):
-      return "\(open)>\n      <skipped message=\"\(MarkupText.escaped(reason))\"/>\n    </testcase>"
-    case .failed(let message, let kind, let details):
-      let type = kind.map { " type=\"\(MarkupText.escaped($0))\"" } ?? ""
-      let failure = "\(open)>\n      <failure\(type) message=\"\(MarkupText.escaped(message))\""
-      return details.isEmpty
-        ? "\(failure)/>\n    </testcase>" : "\(failure)>\(MarkupText.escaped(details))</failure>\n    </testcase>"
-    }
   }
 }
 

@@ -134,11 +134,9 @@ public struct CaptureEntry: Equatable, Sendable {
     }
     skippedCount = words.first == "SKIPPED" && words.count > 1 ? max(0, Int(words[1]) ?? 0) : 0
   }
-}
 
-// MARK: - Text
+  // MARK: Text
 
-extension CaptureEntry {
   /// The entry as one line: its position, sender and contents.
   public var line: String {
     let who = from.isEmpty ? "" : "\(from) "
@@ -173,11 +171,9 @@ extension CaptureEntry {
   private static func hex(_ number: Int) -> String {
     Hex.number(UInt(number), digits: 8, uppercase: false)
   }
-}
 
-// MARK: - JSON
+  // MARK: JSON
 
-extension CaptureEntry {
   /// Returns the entry as one JSON object, with all bytes of the packet if `isVerbose` is true.
   public func json(isVerbose: Bool) -> String {
     var object: JSONObject = ["v": 1, "event": event.rawValue]

@@ -228,9 +228,7 @@ struct WirePacket {
     }
     return text
   }
-}
 
-extension WirePacket {
   enum Part {
     static let length = 2..<4
     static let control = 4..<5

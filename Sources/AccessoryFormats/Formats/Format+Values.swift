@@ -86,15 +86,8 @@ extension Format<Duration> {
 
 extension Format<Chance> {
   /// The format of a probability such as `'2.5%'`.
-  public static let chance = Format(.chance) { value, place in
-    guard case .text(let text) = value.content else { return place.expected("a chance such as '2.5%'", value) }
-    do { return try Chance(text) } catch {
-      place.error(value, "\(error)")
-      return nil
-    }
-  } write: {
-    .text($0.description)
-  }
+  public static let chance = parsed(
+    .chance, expected: "a chance such as '2.5%'", throwing: { try Chance($0) }, text: \.description)
 }
 
 extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
@@ -134,6 +127,23 @@ extension Format {
       place.error(
         value, place.problems.isOfOneWord ? "expected \(expected)" : "'\(Excerpt.of(text))' is not \(expected)")
       return nil
+    } write: {
+      .text(text($0))
+    }
+  }
+
+  /// The format of a string that `parse` converts. The errors that `parse` throws describe mistakes in a string, and
+  /// `expected` describes strings for a value of another type.
+  public static func parsed(
+    _ shape: Shape, expected: String, throwing parse: @escaping @Sendable (String) throws -> Value?,
+    text: @escaping @Sendable (Value) -> String
+  ) -> Format {
+    Format(shape) { value, place in
+      guard case .text(let text) = value.content else { return place.expected(expected, value) }
+      do { return try parse(text) } catch {
+        place.error(value, "\(error)")
+        return nil
+      }
     } write: {
       .text(text($0))
     }
@@ -263,15 +273,8 @@ extension Format<[UInt8]> {
 
   private static func hex(atLeast least: Int) -> Format {
     let pattern = "^\\s*([0-9A-Fa-f]{2}\\s*)\(least == 0 ? "*" : "+")$"
-    return Format(.text(TextShape(pattern: pattern))) { value, place in
-      guard case .text(let text) = value.content else { return place.expected("text", value) }
-      do { return try Hex.parse(text) } catch {
-        place.error(value, "\(error)")
-        return nil
-      }
-    } write: {
-      .text(Hex.spaced($0))
-    }
+    return parsed(
+      .text(TextShape(pattern: pattern)), expected: "text", throwing: { try Hex.parse($0) }, text: { Hex.spaced($0) })
   }
 }
 

@@ -142,9 +142,7 @@ public struct BurstPlan: Equatable, Sendable {
     get { if case .phases(let phases) = pace { phases } else { [] } }
     set { pace = .phases(newValue) }
   }
-}
 
-extension BurstPlan {
   /// Returns a plan for some of the accessories, with their share of the bursts or of the rate. The plan has no limits,
   /// because limits apply only to the whole run.
   ///

@@ -151,9 +151,7 @@ public struct Histogram: Equatable, Sendable {
     self.minimum = minimum
     self.maximum = maximum
   }
-}
 
-extension Histogram {
   /// One line of a distribution by percentile.
   public struct PercentileLine: Equatable, Sendable {
     /// The value at this percentile.

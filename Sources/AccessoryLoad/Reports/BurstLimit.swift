@@ -137,9 +137,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     guard !text.isEmpty, text.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }) else { return nil }
     return Double(String(text)).flatMap { $0 <= 1e15 ? $0 : nil }
   }
-}
 
-extension BurstLimit {
   /// Whether delays that are caused by faults could make the run exceed the limit.
   private var isAboutTime: Bool { if case .count(let counted, _) = figure { counted == .overdue } else { true } }
 

@@ -147,15 +147,9 @@ extension BurstReport.Site.SessionTally {
 
 extension Format<BurstLimit> {
   /// A limit as written by users.
-  public static let limit = Format(.text(TextShape("limit"))) { value, place in
-    guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
-    do { return try BurstLimit(text) } catch {
-      place.error(value, "\(error)")
-      return nil
-    }
-  } write: {
-    .text($0.description)
-  }
+  public static let limit = parsed(
+    .text(TextShape("limit")), expected: "a limit such as 'p99>50ms'", throwing: { try BurstLimit($0) },
+    text: \.description)
 }
 
 extension BurstReport.Site {

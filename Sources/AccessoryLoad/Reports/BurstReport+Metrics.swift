@@ -64,6 +64,54 @@ extension BurstReport {
     }
     return lines.joined(separator: "\r\n") + "\r\n"
   }
+
+  /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker, which OpenMetrics requires but
+  /// Prometheus does not.
+  ///
+  /// The counts no longer rise after the run, so all metrics are gauges and histograms, which are written the same way
+  /// in both formats.
+  public func metrics(isOpen: Bool) -> String {
+    var metrics = MetricsText()
+    // There is no verdict until the run ends.
+    if ending == BurstRunner.stillRunning {
+      metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
+    } else {
+      metrics.gauge("easim_burst_passed", "Whether the load test passed.", outcome.isPassed ? "1" : "0")
+    }
+    metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
+    metrics.gauge("easim_burst_bytes_per_second", "Payload bytes per second in one direction.", "\(bytesPerSecond)")
+    metrics.gauge("easim_burst_rate", "Bursts a second.", "\(burstsPerSecond)")
+    metrics.family(
+      "easim_burst_bursts", "gauge", "Bursts by outcome.",
+      [("completed", completed), ("lost", lost), ("overdue", overdue), ("warm-up", warmUp)].map {
+        ([("state", $0.0)], "\($0.1)")
+      })
+    metrics.gauge("easim_burst_bytes", "Payload bytes of completed bursts.", "\(bytes)")
+    metrics.gauge("easim_burst_reconnections", "Number of times sessions were reopened.", "\(reconnections)")
+    metrics.family(
+      "easim_burst_errors", "gauge", "Errors, by kind.",
+      ErrorKind.allCases.map { ([("kind", $0.rawValue)], "\(errors[$0]?.count ?? 0)") })
+    metrics.family(
+      "easim_burst_check_passed", "gauge", "Whether a check passed.",
+      checks.map { ([("check", $0.name), ("goal", $0.goal)], $0.passed ? "1" : "0") })
+    metrics.family(
+      "easim_burst_baseline_passed", "gauge", "Whether a figure is at least as good as in the baseline.",
+      (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
+    metrics.histogram("easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])
+    if service.total > 0 {
+      metrics.histogram("easim_burst_service_seconds", "Time from a burst's start to its completion.", [([], service)])
+    }
+    metrics.sizes("easim_burst_size_bytes", "Bytes of completed bursts.", sizes, sum: bytes)
+    if !payloads.isEmpty {
+      metrics.histogram(
+        "easim_burst_payload_seconds", "Latency of the bursts of each payload of the plan.",
+        payloads.map { ([("payload", $0.name)], $0.latency) })
+    }
+    metrics.family(
+      "easim_burst_link", "gauge", "Counters of the links.",
+      LinkCounters.reportFields.map { ([("counter", $0.name)], "\(link[keyPath: $0.path])") })
+    return metrics.text + (isOpen ? "# EOF\n" : "")
+  }
 }
 
 extension Histogram {
@@ -140,55 +188,5 @@ package struct MetricsText: Sendable {
       "\(name)=\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\""
     }
     return "{\(escaped.joined(separator: ","))}"
-  }
-}
-
-extension BurstReport {
-  /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker, which OpenMetrics requires but
-  /// Prometheus does not.
-  ///
-  /// The counts no longer rise after the run, so all metrics are gauges and histograms, which are written the same way
-  /// in both formats.
-  public func metrics(isOpen: Bool) -> String {
-    var metrics = MetricsText()
-    // There is no verdict until the run ends.
-    if ending == BurstRunner.stillRunning {
-      metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
-    } else {
-      metrics.gauge("easim_burst_passed", "Whether the load test passed.", outcome.isPassed ? "1" : "0")
-    }
-    metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
-    metrics.gauge("easim_burst_bytes_per_second", "Payload bytes per second in one direction.", "\(bytesPerSecond)")
-    metrics.gauge("easim_burst_rate", "Bursts a second.", "\(burstsPerSecond)")
-    metrics.family(
-      "easim_burst_bursts", "gauge", "Bursts by outcome.",
-      [("completed", completed), ("lost", lost), ("overdue", overdue), ("warm-up", warmUp)].map {
-        ([("state", $0.0)], "\($0.1)")
-      })
-    metrics.gauge("easim_burst_bytes", "Payload bytes of completed bursts.", "\(bytes)")
-    metrics.gauge("easim_burst_reconnections", "Number of times sessions were reopened.", "\(reconnections)")
-    metrics.family(
-      "easim_burst_errors", "gauge", "Errors, by kind.",
-      ErrorKind.allCases.map { ([("kind", $0.rawValue)], "\(errors[$0]?.count ?? 0)") })
-    metrics.family(
-      "easim_burst_check_passed", "gauge", "Whether a check passed.",
-      checks.map { ([("check", $0.name), ("goal", $0.goal)], $0.passed ? "1" : "0") })
-    metrics.family(
-      "easim_burst_baseline_passed", "gauge", "Whether a figure is at least as good as in the baseline.",
-      (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
-    metrics.histogram("easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])
-    if service.total > 0 {
-      metrics.histogram("easim_burst_service_seconds", "Time from a burst's start to its completion.", [([], service)])
-    }
-    metrics.sizes("easim_burst_size_bytes", "Bytes of completed bursts.", sizes, sum: bytes)
-    if !payloads.isEmpty {
-      metrics.histogram(
-        "easim_burst_payload_seconds", "Latency of the bursts of each payload of the plan.",
-        payloads.map { ([("payload", $0.name)], $0.latency) })
-    }
-    metrics.family(
-      "easim_burst_link", "gauge", "Counters of the links.",
-      LinkCounters.reportFields.map { ([("counter", $0.name)], "\(link[keyPath: $0.path])") })
-    return metrics.text + (isOpen ? "# EOF\n" : "")
   }
 }

@@ -86,30 +86,7 @@ extension BurstReport {
 
     init() {}
   }
-}
 
-extension BurstReport.Plan {
-  static let format = Record("plan", "what was done", Self()) {
-    Field("size", \.size, .tally, "bytes per burst; 0 if bursts differ", isRequired: true)
-    Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
-    Field("script", \.isScript, .boolean, "whether the requests are sent in order", isAlwaysWritten: true)
-    Field("think", \.think, .bounded, "a session's pause after each burst", isAlwaysWritten: true)
-    Field(
-      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "each accessory's share of the rate",
-      isAlwaysWritten: true)
-    Field("sessions", \.sessions, .tally, "sessions to each accessory", isRequired: true)
-    Field("inFlight", \.inFlight, .tally, "maximum number of bursts in flight on each session", isRequired: true)
-    Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
-    Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // In earlier versions of easim, all bursts were the same, and reports had no list of bursts.
-    Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
-    Field("faults", \.faults, .list(of: .bounded), "the faults on the channels", isRequired: true)
-    Field("count", \.count, .optional(.tally), "the requested number of bursts")
-    Field("forNanoseconds", \.time, .optional(.nanoseconds), "the requested duration of the measurement")
-  }
-}
-
-extension BurstReport {
   /// The times at which bursts began in simultaneous runs on several machines. The times are in microseconds since
   /// 1970, according to each machine's clock.
   public struct Start: Equatable, Sendable {
@@ -162,5 +139,26 @@ extension BurstReport {
       }
       return parts.joined(separator: "; ")
     }
+  }
+}
+
+extension BurstReport.Plan {
+  static let format = Record("plan", "what was done", Self()) {
+    Field("size", \.size, .tally, "bytes per burst; 0 if bursts differ", isRequired: true)
+    Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
+    Field("script", \.isScript, .boolean, "whether the requests are sent in order", isAlwaysWritten: true)
+    Field("think", \.think, .bounded, "a session's pause after each burst", isAlwaysWritten: true)
+    Field(
+      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "each accessory's share of the rate",
+      isAlwaysWritten: true)
+    Field("sessions", \.sessions, .tally, "sessions to each accessory", isRequired: true)
+    Field("inFlight", \.inFlight, .tally, "maximum number of bursts in flight on each session", isRequired: true)
+    Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
+    Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
+    // In earlier versions of easim, all bursts were the same, and reports had no list of bursts.
+    Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
+    Field("faults", \.faults, .list(of: .bounded), "the faults on the channels", isRequired: true)
+    Field("count", \.count, .optional(.tally), "the requested number of bursts")
+    Field("forNanoseconds", \.time, .optional(.nanoseconds), "the requested duration of the measurement")
   }
 }

@@ -114,47 +114,7 @@ extension BurstReport {
     else { return nil }
     return "no bytes came back: run --probe to find out which --verify suits the accessory"
   }
-}
 
-extension BurstReport.Plan {
-  var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
-
-  var hasRate: Bool { pace != Self.closedLoop }
-
-  static let closedLoop = "closed loop"
-
-  /// Returns the differences between this plan and `other`, as one sentence per difference. The results of different
-  /// plans cannot be compared.
-  func differences(from other: Self) -> [String] {
-    var found: [String] = []
-    func compare(_ name: String, _ mine: String, _ theirs: String) {
-      if mine != theirs {
-        found.append("\(name) \(mine.isEmpty ? "none" : mine), not \(theirs.isEmpty ? "none" : theirs)")
-      }
-    }
-    func list(_ texts: [String]) -> String { texts.joined(separator: "; ") }
-    if size > 0, other.size > 0 {
-      compare("size", FixedText.grouped(size), FixedText.grouped(other.size))
-    } else if size != other.size || isScript != other.isScript || bursts.count != other.bursts.count {
-      compare("bursts of", sizeText, other.sizeText)
-    } else {
-      for (index, (mine, theirs)) in zip(bursts, other.bursts).enumerated() {
-        compare(bursts.count == 1 ? "bursts of" : "\(isScript ? "request" : "payload") \(index + 1)", mine, theirs)
-      }
-    }
-    compare("think time", think, other.think)
-    compare("rates by accessory", list(shares), list(other.shares))
-    compare("sessions", "\(sessions)", "\(other.sessions)")
-    compare("in flight", "\(inFlight)", "\(other.inFlight)")
-    compare("pace", pace, other.pace)
-    compare("verification", verification, other.verification)
-    compare("pattern", pattern, other.pattern)
-    compare("faults", faults.joined(separator: "; "), other.faults.joined(separator: "; "))
-    return found
-  }
-}
-
-extension BurstReport {
   /// The figures that contradict other figures, each with its key and an explanation. The sum of all the report's
   /// counts must be less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
@@ -221,6 +181,44 @@ extension BurstReport {
   }
 
   private var isDone: Bool { !ending.isEmpty && ending.split(separator: "; ").allSatisfy { $0 == Self.doneEnding } }
+}
+
+extension BurstReport.Plan {
+  var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
+
+  var hasRate: Bool { pace != Self.closedLoop }
+
+  static let closedLoop = "closed loop"
+
+  /// Returns the differences between this plan and `other`, as one sentence per difference. The results of different
+  /// plans cannot be compared.
+  func differences(from other: Self) -> [String] {
+    var found: [String] = []
+    func compare(_ name: String, _ mine: String, _ theirs: String) {
+      if mine != theirs {
+        found.append("\(name) \(mine.isEmpty ? "none" : mine), not \(theirs.isEmpty ? "none" : theirs)")
+      }
+    }
+    func list(_ texts: [String]) -> String { texts.joined(separator: "; ") }
+    if size > 0, other.size > 0 {
+      compare("size", FixedText.grouped(size), FixedText.grouped(other.size))
+    } else if size != other.size || isScript != other.isScript || bursts.count != other.bursts.count {
+      compare("bursts of", sizeText, other.sizeText)
+    } else {
+      for (index, (mine, theirs)) in zip(bursts, other.bursts).enumerated() {
+        compare(bursts.count == 1 ? "bursts of" : "\(isScript ? "request" : "payload") \(index + 1)", mine, theirs)
+      }
+    }
+    compare("think time", think, other.think)
+    compare("rates by accessory", list(shares), list(other.shares))
+    compare("sessions", "\(sessions)", "\(other.sessions)")
+    compare("in flight", "\(inFlight)", "\(other.inFlight)")
+    compare("pace", pace, other.pace)
+    compare("verification", verification, other.verification)
+    compare("pattern", pattern, other.pattern)
+    compare("faults", faults.joined(separator: "; "), other.faults.joined(separator: "; "))
+    return found
+  }
 }
 
 /// A comparison with an earlier run, which finds figures that are worse by more than a tolerance.

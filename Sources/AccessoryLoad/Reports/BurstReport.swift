@@ -181,9 +181,7 @@ public struct BurstReport: Equatable, Sendable {
     /// Creates a description in which all strings are empty.
     public init() {}
   }
-}
 
-extension BurstReport {
   /// The results for one accessory.
   public struct Site: Equatable, Sendable {
     /// A publication of the accessory, which is a period during which apps can see the accessory.
@@ -324,5 +322,31 @@ struct SiteList: Equatable, Sendable {
     attachments += site.attachments.count
     // Within this limit, no counter can overflow.
     if counts.value != nil { link += site.link }
+  }
+}
+
+/// A run's progress, for use in a progress bar.
+public struct BurstProgress: Equatable, Sendable {
+  /// The number of bursts completed and measured.
+  public var bursts = 0
+  /// The number of bytes in these bursts.
+  public var bytes = 0
+  /// The number of errors so far.
+  public var errors = 0
+  /// The number of bursts that began, including those during the warm-up.
+  public var begun = 0
+  /// The number of bursts lost because their session ended.
+  public var lost = 0
+  /// The number of scheduled bursts that did not begin in time.
+  public var overdue = 0
+  /// The time since measuring began.
+  public var elapsed = Duration.zero
+  /// The progress from 0 to 1.
+  public var fraction = 0.0
+
+  /// The estimated time remaining, or nil if it cannot be estimated.
+  public var timeLeft: Duration? {
+    guard fraction > 0.001 else { return nil }
+    return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))
   }
 }

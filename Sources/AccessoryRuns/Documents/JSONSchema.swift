@@ -27,16 +27,10 @@ extension RecordShape {
   fileprivate var partial: RecordShape {
     let fields = fields.map { field in
       var shape = field.shape
-      var isRequired = false
-      switch shape {
-      case .record(let record): shape = .record(record.partial)
-      case .constant: isRequired = field.isRequired
-      case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .list, .named, .document, .oneOf,
-        .either:
-        break
-      }
+      if case .record(let record) = shape { shape = .record(record.partial) }
       return FieldShape(
-        key: field.key, summary: field.summary, shape: shape, isRequired: isRequired, standard: field.standard)
+        key: field.key, summary: field.summary, shape: shape, isRequired: field.isRequired && shape.isConstant,
+        standard: field.standard)
     }
     return RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules)
   }

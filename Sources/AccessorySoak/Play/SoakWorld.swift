@@ -67,24 +67,16 @@ final class SoakWorld {
     settings.peer.link.parameters.maximumPacketLength = plan.deviceLength
     let world = World(settings, on: loop)
     self.world = world
-    for number in plan.accessories.indices { add(number, to: world) }
-    for app in plan.apps { addApp(app, to: world) }
-  }
-
-  private func add(_ number: Int, to world: World) {
-    let part = plan.accessories[number]
-    let accessory = world.add(
-      part.profile, link: { part.link.apply(to: &$0) },
-      behavior: { [unowned self] _ in SoakBehavior { [unowned self] in handler(for: $0, of: number) } })
-    accessories.append(accessory)
-  }
-
-  private func addApp(_ plan: SoakPlan.App, to world: World) {
-    let handler = SoakApp(plan, on: loop, record) { [unowned self] session, accessory, stream in
-      opened(session, accessory, stream)
+    for (number, part) in plan.accessories.enumerated() {
+      accessories.append(
+        world.add(
+          part.profile, link: { part.link.apply(to: &$0) },
+          behavior: { [unowned self] _ in SoakBehavior { [unowned self] in handler(for: $0, of: number) } }))
     }
-    let view = world.device.makeApp(handler)
-    apps.append((handler, view))
+    for app in plan.apps {
+      let handler = SoakApp(app, on: loop, record) { [unowned self] in opened($0, $1, $2) }
+      apps.append((handler, world.device.makeApp(handler)))
+    }
   }
 
   // MARK: Playing

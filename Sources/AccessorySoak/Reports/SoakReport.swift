@@ -164,9 +164,7 @@ public struct SoakReport: Equatable, Sendable {
     for count in coverage.all { sum.add(count) }
     return sum.value
   }
-}
 
-extension SoakReport {
   /// One line with the number of worlds, the seeds and the results.
   public var headline: String {
     var text = "no world was completed: "

@@ -137,9 +137,7 @@ public struct Scenario: Equatable, Sendable {
       self.event = event
     }
   }
-}
 
-extension Scenario {
   /// The events that expectations can name. Apps can see all of these events.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 

@@ -55,7 +55,7 @@ public struct ScenarioComparison: Equatable, Sendable {
   }
 }
 
-extension Scenario.Expectation {
+extension Scenario.Expectation: CustomStringConvertible {
   func matches(
     _ event: TimelineEvent, _ names: [String: String], _ beginning: Instant, _ inRealTime: Bool
   ) -> Bool {
@@ -73,9 +73,7 @@ extension Scenario.Expectation {
   static func text(_ protocols: [String]) -> String {
     protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
   }
-}
 
-extension Scenario.Expectation: CustomStringConvertible {
   /// Text such as "'connect' of glasses with no protocols, before 2s".
   public var description: String {
     var text = "'\(event)'"

@@ -49,6 +49,21 @@ extension Scenario {
     get { ScenarioAppSection(settings: app, payload: payload, interval: interval) }
     set { (app, payload, interval) = (newValue.settings, newValue.payload, newValue.interval) }
   }
+
+  package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
+    self = try source.read(profiles) { tree, names throws(SourceProblems) in
+      try Scenario(tree, names, name: source.name)
+    }
+  }
+
+  package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
+    if let apps = tree["apps"] {
+      let message = "a scenario with 'apps' has its own apps and expects no events, so no other app can play it"
+      throw SourceProblems([SourceProblem(at: apps.position, path: "apps", message)])
+    }
+    self = try Scenario.format(names).read(tree)
+    about.name = name
+  }
 }
 
 package struct ScenarioNames: Sendable {
@@ -77,23 +92,6 @@ extension ScenarioSource {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
     return try read(tree, ScenarioNames(in: tree, profiles: profiles))
-  }
-}
-
-extension Scenario {
-  package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
-    self = try source.read(profiles) { tree, names throws(SourceProblems) in
-      try Scenario(tree, names, name: source.name)
-    }
-  }
-
-  package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
-    if let apps = tree["apps"] {
-      let message = "a scenario with 'apps' has its own apps and expects no events, so no other app can play it"
-      throw SourceProblems([SourceProblem(at: apps.position, path: "apps", message)])
-    }
-    self = try Scenario.format(names).read(tree)
-    about.name = name
   }
 }
 
@@ -216,15 +214,11 @@ extension Field {
 }
 
 extension Format<Flicker> {
-  fileprivate static let deviceFlicker = Format(.text(TextShape())) { value, place in
-    guard case .text(let text) = value.content else { return place.expected("text", value) }
-    do { return [try Quirk("flicker,maker=device" + (text.isEmpty ? "" : ",\(text)"))].flicker } catch {
-      place.error(value, "\(error)")
-      return nil
-    }
-  } write: { flicker in
+  fileprivate static let deviceFlicker = parsed(.text(TextShape()), expected: "text") { text in
+    [try Quirk("flicker,maker=device" + (text.isEmpty ? "" : ",\(text)"))].flicker
+  } text: { flicker in
     let members = Quirk.format.members(.flicker(flicker)).filter { $0.key != "maker" }
-    return .text(members.map { "\($0.key)=\($0.value.word)" }.joined(separator: ","))
+    return members.map { "\($0.key)=\($0.value.word)" }.joined(separator: ",")
   }
 }
 
@@ -252,15 +246,9 @@ extension Format<[CableFault]> {
 }
 
 extension Format<[Fault]> {
-  fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
-    guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
-    do { return try LinkPreset.faults(text) } catch {
-      place.error(value, "\(error)")
-      return nil
-    }
-  } write: { faults in
-    .text(faults.map(\.description).joined(separator: " "))
-  }
+  fileprivate static let faults = parsed(
+    .text(TextShape("fault")), expected: "a fault as text", throwing: { try LinkPreset.faults($0) },
+    text: { $0.map(\.description).joined(separator: " ") })
 }
 
 extension Scenario.Expectation {
