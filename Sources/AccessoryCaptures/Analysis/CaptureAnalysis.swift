@@ -160,10 +160,7 @@ struct LinkAnalysis {
   var statistics: [LinkStatistics] { ends.map(\.statistics) }
 
   mutating func add(_ entry: CaptureEntry, at now: Instant) -> [CaptureAnalysis.Event] {
-    switch entry.event {
-    case .note, .cable, .others, .problem, .message, .transfer: return []
-    case .packet, .spoiled, .unfinished, .detection, .iap1, .skipped: break
-    }
+    if [.note, .cable, .others, .problem, .message, .transfer].contains(entry.event) { return [] }
     events = []
     let index = index(of: entry.from)
     count(entry, index, at: now)

@@ -134,7 +134,6 @@ struct CapturePlaces {
   private var bluetooth = BluetoothFrames()
   private var open: [StreamKey: Stream] = [:]
 
-  /// Throws ``CaptureProblem`` if the file is damaged or contains an unknown kind of frame.
   init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
     guard var reader = form.reader else {
       throw CaptureProblem(offset: 0, message: "this file does not contain packets", isFinal: true)

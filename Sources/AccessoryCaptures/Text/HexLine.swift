@@ -238,7 +238,6 @@ struct HexLineScanner {
       at += 1
     }
     while at < bytes.count, Self.isBlank(bytes[at]) || !isDump && Self.isSeparator(bytes[at]) {
-      // A tab is counted as two blanks.
       if Self.isBlank(bytes[at]) { gap += bytes[at] == 0x09 ? 2 : 1 }
       at += 1
     }

@@ -222,8 +222,6 @@ extension CheckReport {
       + "\(MarkupText.escaped(rule.sourcesText)))</p>" + packets.joined()
   }
 
-  /// Compares the report with the report of an earlier run. After this call, the outcome ignores failures that also
-  /// occurred in the earlier run.
   package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true

@@ -25,14 +25,10 @@ final class CheckRun {
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device sent no answers, or nil until a case needs it.
   var knownUnanswered: CheckDevice?
-  /// The attachment on which the certificate was not acknowledged, along with the copies of the certificate's first
-  /// packet, or nil until a case needs them.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
-  /// The attachment on which the device answered only the detection sequence, or nil until a case needs it.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {

@@ -230,12 +230,10 @@ struct BurstTimetable: Equatable, Sendable {
     guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }
     let missing = max(0, wanted - part.before)
     // The rate changes evenly: bursts = from × t + rise × t² ÷ 2.
-    let time: Double
-    if abs(part.rise) < 1e-12 {
-      time = missing / part.from
-    } else {
-      time = (max(0, part.from * part.from + 2 * part.rise * missing).squareRoot() - part.from) / part.rise
-    }
+    let time =
+      abs(part.rise) < 1e-12
+      ? missing / part.from
+      : (max(0, part.from * part.from + 2 * part.rise * missing).squareRoot() - part.from) / part.rise
     return part.start + min(max(0, time), part.length)
   }
 

@@ -115,7 +115,6 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
         throw OptionError("'\(shown)': did you mean '\(prefix)\(digits.isEmpty ? "50" : digits)ms'?")
       }
     case .bursts, .bytes:
-      // The unit shows whether the rate counts bursts or bytes.
       let units: [(name: String, figure: Figure, size: Double)] = [
         ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
       ]

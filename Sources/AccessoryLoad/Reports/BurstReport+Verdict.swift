@@ -127,14 +127,6 @@ extension BurstReport {
       plan.count != nil || plan.time != nil, "plan",
       "'count' and 'forNanoseconds' are missing: one of them must give the planned extent of the run")
     require(completed == latency.total, "completed", "is \(completed), but there are \(latency.total) latencies")
-    requireBursts(require)
-    requireParts(require)
-    return found
-  }
-
-  private typealias Require = (_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) -> Void
-
-  private func requireBursts(_ require: Require) {
     // Bursts that are lost during the warm-up count as errors, but are not included in `lost`.
     let allLost = max(lost, errors[.lost]?.count ?? 0)
     let over = completed + warmUp + lost
@@ -150,9 +142,6 @@ extension BurstReport {
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")
     let longest = Duration.nanoseconds(latency.maximum ?? 0)
     require(longest <= measured, "measuredNanoseconds", "is shorter than the longest latency")
-  }
-
-  private func requireParts(_ require: Require) {
     func sum<Part>(_ parts: [Part], _ count: (Part) -> Int) -> Int { parts.reduce(0) { $0 + count($1) } }
     let slices = series.slices
     require(
@@ -178,6 +167,7 @@ extension BurstReport {
       sum(sessions, \.completed) <= completed && sum(attachments, \.completed) <= completed + warmUp
       && max(sum(sessions, \.lost), sum(attachments, \.lost)) <= max(0, begun - completed - warmUp)
     require(isPossible, "sites", "have more bursts than the run")
+    return found
   }
 
   private var isDone: Bool { !ending.isEmpty && ending.split(separator: "; ").allSatisfy { $0 == Self.doneEnding } }

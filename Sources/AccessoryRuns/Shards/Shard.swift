@@ -132,12 +132,10 @@ public struct ShardSet: Equatable, Sendable {
     guard count == other.count else { throw .otherDivision(count, other.count) }
     var all: [ClosedRange<Int>] = []
     for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      guard let last = all.last else {
-        all.append(range)
-        continue
+      if let last = all.last, range.lowerBound <= last.upperBound, let twice = Shard(range.lowerBound, of: count) {
+        throw .twice(twice)
       }
-      if range.lowerBound <= last.upperBound, let twice = Shard(range.lowerBound, of: count) { throw .twice(twice) }
-      if range.lowerBound == last.upperBound + 1 {
+      if let last = all.last, range.lowerBound == last.upperBound + 1 {
         all[all.count - 1] = last.lowerBound...range.upperBound
       } else {
         all.append(range)

@@ -138,7 +138,10 @@ final class SoakStream: SessionHandler {
     while true {
       var most = readLimit ?? .max
       if case .slow(let bytes, _) = plan.reading, !isSettling { most = min(most, bytes) }
-      if most == 0 { return stopReading() }
+      if most == 0 {
+        if case .stops(_, let resumes?) = plan.reading, reading == nil { readLater(resumes) { $0.readLimit = nil } }
+        return
+      }
       let count = session.read { bytes in
         let bytes = bytes.extracting(0..<min(bytes.byteCount, most))
         check(bytes)
@@ -148,11 +151,6 @@ final class SoakStream: SessionHandler {
       readLimit = readLimit.map { $0 - count }
       if case .slow(_, let every) = plan.reading, !isSettling, session.isOpen { return readLater(every) }
     }
-  }
-
-  private func stopReading() {
-    guard case .stops(_, let resumes?) = plan.reading, reading == nil else { return }
-    readLater(resumes) { stream in stream.readLimit = nil }
   }
 
   private func readLater(_ time: Duration, _ before: @escaping (SoakStream) -> Void = { _ in }) {

@@ -93,7 +93,9 @@ final class SoakWorld {
     try run(limit: patience) { [unowned self] in
       sessions.allSatisfy { $0.isSettled(linkWentDown: linkWentDown(since: $0)) }
     }
-    judgeSessions()
+    for session in sessions where !isHostile {
+      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) { record.violation(wrong, at: loop.now) }
+    }
     world?.tearDown()
     for app in apps { app.view.close() }
     // Before a cable closes, it delivers the bytes that it still holds. Some faults slow down this delivery.
@@ -225,15 +227,6 @@ final class SoakWorld {
   }
 
   private func linkWentDown(since session: SoakAccount) -> Bool { record.linkDowns > session.linkDownsBefore }
-
-  private func judgeSessions() {
-    if isHostile { return }
-    for session in sessions {
-      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) {
-        record.violation(wrong, at: loop.now)
-      }
-    }
-  }
 
   private func judgeTheEnd() {
     for session in sessions

@@ -113,8 +113,8 @@ package final class ScenarioTimeline {
     self.loop = loop
     self.perform = perform
     beginning = loop.now
-    guard holds, let first = scenario.firstPlugIn else { return }
-    held = first + 1
+    let first = scenario.steps.firstIndex { if case .accessory(.plugIn, _) = $0.action { true } else { false } }
+    if holds { held = first.map { $0 + 1 } }
   }
 
   package func start() {
@@ -151,14 +151,5 @@ package final class ScenarioTimeline {
     let timer = loop.makeTimer(work)
     timer.arm(at: beginning + time)
     timers.append(timer)
-  }
-}
-
-extension Scenario {
-  fileprivate var firstPlugIn: Int? {
-    steps.firstIndex { step in
-      if case .accessory(.plugIn, _) = step.action { return true }
-      return false
-    }
   }
 }
