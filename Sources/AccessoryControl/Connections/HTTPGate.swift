@@ -41,7 +41,6 @@ package struct HTTPGate: Equatable, Sendable {
     case foreignOrigin(String)
     case noToken
     case unknownPath(String)
-    /// The path requires a different method.
     case wrongMethod(Route)
     case tooLarge
 

@@ -34,10 +34,7 @@ extension ControlMethods {
       "accessory.list", "List accessories and their state.", .world,
       .list("accessories", ControlledAccessory.answer, "the accessories, in order of creation"),
       effect: .reads, errors: [.unknown, .gone]
-    ) { call, params in
-      if let world = params { return try call.server.world(world).accessories }
-      return call.server.accessories.all
-    },
+    ) { call, world in try world.map { try call.server.world($0).accessories } ?? call.server.accessories.all },
     ControlMethod(
       "accessory.quirk",
       "Add or remove an accessory's quirks. If the accessory is plugged in, the change takes effect the next time it "
@@ -180,66 +177,7 @@ extension ControlMethods {
       return try world.ports(on: loop).makePort(at: address, for: profile, number: number)
     } catch { throw RPCError(.address, "on: \(error)") }
   }
-}
 
-private struct AddingAccessory: Equatable, Sendable {
-  var world = "main"
-  var profile: JSON5Value?
-  var recording: String?
-  var recordingData: String?
-  var count = 1
-  var quirks: [Quirk] = []
-  var behavior: Behavior?
-  var faults: [String] = []
-  var on: String?
-  var serial: String?
-
-  static let format = Record("adding", "", AddingAccessory()) {
-    Field(
-      "profile", \.profile, .optional(.profile), "the name or path of a profile, or the profile itself")
-    Field(
-      "recording", \.recording, .optional(.text),
-      "instead of a profile: the path of a capture. The recorded accessory is played back, and its sessions answer "
-        + "with the recorded bytes"
-    )
-    Field(
-      "recordingData", \.recordingData, .optional(.text),
-      "instead of a profile: the bytes of a capture in base64, up to about 3 MB")
-    Field("world", \.world, .text, "the id of the world")
-    Field(
-      "count", \.count, .integer(1...1_000),
-      "number of accessories to create; they are numbered from 1, as with `easim run --count`")
-    Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks in addition to the profile's")
-    Field(
-      "behavior", \.behavior, .optional(Behavior.format.format),
-      "how the accessory behaves in sessions, instead of the profile's behavior")
-    Field(
-      "faults", \.faults, .list(of: .text),
-      "faults on the accessory's cables, or names of link presets, in the notation of --fault"
-    )
-    Field(
-      "on", \.on, .optional(.text),
-      "where to plug the accessory in, instead of at the world's device: any address that `easim run --on` accepts")
-    Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
-  }
-
-  /// Returns the recording in the capture that the request contains or names, or nil if there is no capture.
-  func read(_ call: ControlCall) throws(RPCError) -> Recording? {
-    switch (recording, recordingData) {
-    case (nil, nil): return nil
-    case (let path?, nil):
-      do { return try Recording(capture: call.files.read(path, limit: 64 << 20)) } catch {
-        throw RPCError(.params, "recording: \(path): \(error)")
-      }
-    case (nil, let data?):
-      let bytes = try ControlMethods.bytes(data: data, text: nil)
-      do { return try Recording(capture: bytes) } catch { throw RPCError(.params, "recordingData: \(error)") }
-    case (_?, _?): throw RPCError(.params, "only one of the parameters recording and recordingData can be given")
-    }
-  }
-}
-
-extension ControlMethods {
   static let received = ControlMethod(
     "accessory.received",
     "Get the bytes that an accessory has received in its sessions, regardless of its behavior. With `data` or `text`, "
@@ -248,7 +186,7 @@ extension ControlMethods {
       "searching", .id(of: "accessory"), Argument(optional: "data", .text, "the bytes to search for, in base64"),
       Argument(optional: "text", .text, "the text to search for; use this instead of `data`"),
       Argument(
-        optional: "times", .integer(0...Int.max),
+        optional: "times", .natural,
         "how many times the accessory should have received the bytes (default: at least once)"),
       Argument(optional: "protocol", .text, "only sessions on this protocol (default: all)")),
     found, effect: .reads, errors: [.unknown, .gone],
@@ -278,7 +216,7 @@ extension ControlMethods {
         shape: .list(.record(ReceivedBytes.Stream.answer.shape), count: 0...Int.max), isRequired: false)
     ) { $0.streams.map { .array($0.map(ReceivedBytes.Stream.answer.tree)) } }
     Key(
-      optional: "count", .integer(0...Int.max),
+      optional: "count", .natural,
       "number of occurrences found; they do not overlap, and none spans two sessions"
     ) { $0.search?.count }
     Key(optional: "met", .boolean, "whether the bytes were received as many times as `times` requires") {
@@ -340,6 +278,63 @@ extension ControlMethods {
   ]
 }
 
+private struct AddingAccessory: Equatable, Sendable {
+  var world = "main"
+  var profile: JSON5Value?
+  var recording: String?
+  var recordingData: String?
+  var count = 1
+  var quirks: [Quirk] = []
+  var behavior: Behavior?
+  var faults: [String] = []
+  var on: String?
+  var serial: String?
+
+  static let format = Record("adding", "", AddingAccessory()) {
+    Field(
+      "profile", \.profile, .optional(.profile), "the name or path of a profile, or the profile itself")
+    Field(
+      "recording", \.recording, .optional(.text),
+      "instead of a profile: the path of a capture. The recorded accessory is played back, and its sessions answer "
+        + "with the recorded bytes"
+    )
+    Field(
+      "recordingData", \.recordingData, .optional(.text),
+      "instead of a profile: the bytes of a capture in base64, up to about 3 MB")
+    Field("world", \.world, .text, "the id of the world")
+    Field(
+      "count", \.count, .integer(1...1_000),
+      "number of accessories to create; they are numbered from 1, as with `easim run --count`")
+    Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks in addition to the profile's")
+    Field(
+      "behavior", \.behavior, .optional(Behavior.format.format),
+      "how the accessory behaves in sessions, instead of the profile's behavior")
+    Field(
+      "faults", \.faults, .list(of: .text),
+      "faults on the accessory's cables, or names of link presets, in the notation of --fault"
+    )
+    Field(
+      "on", \.on, .optional(.text),
+      "where to plug the accessory in, instead of at the world's device: any address that `easim run --on` accepts")
+    Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
+  }
+
+  /// Returns the recording in the capture that the request contains or names, or nil if there is no capture.
+  func read(_ call: ControlCall) throws(RPCError) -> Recording? {
+    switch (recording, recordingData) {
+    case (nil, nil): return nil
+    case (let path?, nil):
+      do { return try Recording(capture: call.files.read(path, limit: 64 << 20)) } catch {
+        throw RPCError(.params, "recording: \(path): \(error)")
+      }
+    case (nil, let data?):
+      let bytes = try ControlMethods.bytes(data: data, text: nil)
+      do { return try Recording(capture: bytes) } catch { throw RPCError(.params, "recordingData: \(error)") }
+    case (_?, _?): throw RPCError(.params, "only one of the parameters recording and recordingData can be given")
+    }
+  }
+}
+
 extension ReceivedBytes.Stream {
   fileprivate static let answer = Answer<ReceivedBytes.Stream>(
     "received bytes", "what an accessory received in one session"
@@ -347,7 +342,7 @@ extension ReceivedBytes.Stream {
     Key("protocol", .text, "the protocol of the session") { $0.protocolName }
     Key("t", .seconds, "when the session was opened, in seconds on the world's clock") { $0.began }
     Key("data", .text, "the bytes in base64") { Base64.text($0.bytes.copy(0..<$0.bytes.count)) }
-    Key("dropped", .integer(0...Int.max), "number of earlier bytes that the server has dropped") { $0.dropped }
+    Key("dropped", .natural, "number of earlier bytes that the server has dropped") { $0.dropped }
   }
 }
 
@@ -355,6 +350,6 @@ extension AccessoryTally {
   fileprivate static let answer = Answer<AccessoryTally>(
     "accessory counters", "what the server has counted about an accessory"
   ) {
-    for (key, _, summary, value) in all { Key(key, .integer(0...Int.max), summary, value) }
+    for (key, _, summary, value) in all { Key(key, .natural, summary, value) }
   }
 }

@@ -23,10 +23,7 @@ extension ControlMethods {
       "app.list", "List apps and their state.", .world,
       .list("apps", ControlledApp.answer, "the apps, in order of launch"),
       effect: .reads, errors: [.unknown, .gone]
-    ) { call, params in
-      if let world = params { return try call.server.world(world).apps }
-      return call.server.apps.all
-    },
+    ) { call, world in try world.map { try call.server.world($0).apps } ?? call.server.apps.all },
     ControlMethod(
       "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", .id(of: "app"),
       .list("accessories", PublishedAccessory.answer, "the accessories, in the order in which they connected"),
@@ -75,54 +72,7 @@ extension ControlMethods {
       }
     }
   }
-}
 
-private struct Opening: Equatable, Sendable {
-  var app = ""
-  var connectionID: Int?
-  var accessory: String?
-  var protocolName = ""
-  var wait = Duration.zero
-  var port = false
-
-  static let format = Record("opening", "", Opening()) {
-    Field("app", \.app, .text, "the id of the app", isRequired: true)
-    Field("protocol", \.protocolName, .text, "the protocol", isRequired: true)
-    Field(
-      "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "the accessory's connection ID (default: the first accessory that offers the protocol)")
-    Field("accessory", \.accessory, .optional(.text), "the accessory's id, instead of a connection ID")
-    Field(
-      "wait", \.wait, .duration(.zero ... .seconds(3_600)),
-      "how long to wait for an accessory that offers the protocol, on the world's clock")
-    Field(
-      "port", \.port, .boolean,
-      "whether the response also contains the ticket that `session.port` would return, as `firstLine`")
-  }
-
-  func choose(in app: ControlledApp) throws(RPCError) -> Int {
-    if let connectionID { return connectionID }
-    let seen = try app.running().accessories
-    if let accessory {
-      let serial = try app.world.server.accessories.find(accessory).profile.identity.serialNumber
-      if let found = seen.last(where: { $0.serialNumber == serial }) { return found.connectionID }
-      throw RPCError(
-        .refused, "the app '\(app.id)' does not see the accessory '\(accessory)'",
-        advice: "plug it in and wait for the app's event 'connect'")
-    }
-    if let found = seen.first(where: { $0.protocols.contains(protocolName) }) { return found.connectionID }
-    let offered = seen.flatMap(\.protocols)
-    throw RPCError(
-      .refused,
-      "the app '\(app.id)' sees no accessory that offers \(Excerpt.of(protocolName))"
-        + Suggestion.nearHint(for: protocolName, in: offered),
-      advice: seen.contains { $0.protocols.isEmpty }
-        ? "an accessory has connected without protocols, as in a flicker: wait for the app's next event 'connect'"
-        : "plug an accessory in and wait for the app's event 'connect'")
-  }
-}
-
-extension ControlMethods {
   static let picker = [
     ControlMethod(
       later: "app.showPicker",
@@ -197,6 +147,140 @@ extension ControlMethods {
       }
     }
   }
+
+  // MARK: Methods that each perform one action from the action table
+
+  static let accessoryActions = WorldAction.kinds().compactMap { kind in
+    kind.method.flatMap { accessoryMethod($0, kind) }
+  }
+
+  static let appActions = WorldAction.kinds()
+    .starting(with: ["app.register", "app.unregister", "app.background", "app.suspend", "app.foreground"])
+    .compactMap { kind in kind.method.flatMap { appMethod($0, kind) } }
+
+  private static func accessoryMethod(_ name: String, _ kind: ActionKind) -> ControlMethod? {
+    let needsPlug = kind.action("").needsPlug
+    let errors: [RPCError.Kind] =
+      [.unknown, .gone] + (needsPlug == nil ? [] : [.state]) + (needsPlug == false ? [.address] : [])
+    let example = "{\"accessory\":\"a1\"}"
+    func answering<Source>(
+      _ result: Answer<Source>, _ answer: @escaping @Sendable (ControlledAccessory) -> Source
+    ) -> ControlMethod {
+      ControlMethod(name, kind.summary, .id(of: "accessory"), result, errors: errors, example: example) {
+        call, id in
+        let accessory = try call.server.accessories.find(id)
+        try accessory.perform(kind.action(accessory.id))
+        return answer(accessory)
+      }
+    }
+    switch kind.action("") {
+    case .app: return nil
+    case .pull:
+      return ControlMethod(
+        later: name, kind.summary,
+        .init(
+          "pulling", .id(of: "accessory"),
+          Argument(
+            "unnoticed", .boolean,
+            "whether the device behaves as if the accessory were still there until a request goes unanswered",
+            from: false)),
+        ControlledAccessory.answer, errors: errors, example: example
+      ) { call, answer, accessory, isUnnoticed in
+        let accessory = try call.server.accessories.find(accessory)
+        try accessory.perform(.pull(accessory.id, unnoticed: isUnnoticed))
+        // Answers on a later turn of the loop, after the accessory has noticed that its cable has been unplugged.
+        call.server.later { answer(.success(accessory)) }
+      }
+    case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(ControlledAccessory.answer) { $0 }
+    case .accessory, .faults, .resetLink, .noticeCables, .deviceMessage:
+      return answering(.nothing) { _ in }
+    }
+  }
+
+  private static func appMethod(_ name: String, _ kind: ActionKind) -> ControlMethod? {
+    guard case .app(let action, _) = kind.action("") else { return nil }
+    let example = "{\"app\":\"p1\"}"
+    switch action {
+    case .registers, .unregisters:
+      return ControlMethod(
+        name, kind.summary, .id(of: "app"),
+        .only("registrations", "registrations", .natural, "number of registrations still in effect"),
+        errors: [.unknown, .gone, .state], example: example
+      ) { call, id in
+        let app = try call.server.apps.find(id)
+        try app.perform(action)
+        return app.view?.registrationCount ?? 0
+      }
+    case .ends(let ending, _):
+      return ControlMethod(
+        name, kind.summary,
+        .init(
+          "ending", .id(of: "app"),
+          Argument<AppAction.Sessions>(
+            "sessions", .choice,
+            "closed: the device closes the app's sessions; left: the device keeps the app's sessions open, as observed on "
+              + "Apple devices, so no other app can use them", from: .closed)),
+        .nothing, errors: [.unknown, .gone],
+        example: ending == .kill ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
+      ) { call, app, sessions in
+        let app = try call.server.apps.find(app)
+        try app.perform(.ends(ending, leavesSessions: sessions == .left))
+      }
+    case .launches, .quits, .moves, .opensSession, .closesSession, .looks:
+      return ControlMethod(
+        name, kind.summary, .id(of: "app"), ControlledApp.answer, errors: [.unknown, .gone], example: example
+      ) { call, id in
+        let app = try call.server.apps.find(id)
+        try app.perform(action)
+        return app
+      }
+    }
+  }
+}
+
+private struct Opening: Equatable, Sendable {
+  var app = ""
+  var connectionID: Int?
+  var accessory: String?
+  var protocolName = ""
+  var wait = Duration.zero
+  var port = false
+
+  static let format = Record("opening", "", Opening()) {
+    Field("app", \.app, .text, "the id of the app", isRequired: true)
+    Field("protocol", \.protocolName, .text, "the protocol", isRequired: true)
+    Field(
+      "connectionID", \.connectionID, .optional(.natural),
+      "the accessory's connection ID (default: the first accessory that offers the protocol)")
+    Field("accessory", \.accessory, .optional(.text), "the accessory's id, instead of a connection ID")
+    Field(
+      "wait", \.wait, .duration(.zero ... .seconds(3_600)),
+      "how long to wait for an accessory that offers the protocol, on the world's clock")
+    Field(
+      "port", \.port, .boolean,
+      "whether the response also contains the ticket that `session.port` would return, as `firstLine`")
+  }
+
+  func choose(in app: ControlledApp) throws(RPCError) -> Int {
+    if let connectionID { return connectionID }
+    let seen = try app.running().accessories
+    if let accessory {
+      let serial = try app.world.server.accessories.find(accessory).profile.identity.serialNumber
+      if let found = seen.last(where: { $0.serialNumber == serial }) { return found.connectionID }
+      throw RPCError(
+        .refused, "the app '\(app.id)' does not see the accessory '\(accessory)'",
+        advice: "plug it in and wait for the app's event 'connect'")
+    }
+    if let found = seen.first(where: { $0.protocols.contains(protocolName) }) { return found.connectionID }
+    let offered = seen.flatMap(\.protocols)
+    throw RPCError(
+      .refused,
+      "the app '\(app.id)' sees no accessory that offers \(Excerpt.of(protocolName))"
+        + Suggestion.nearHint(for: protocolName, in: offered),
+      advice: seen.contains { $0.protocols.isEmpty }
+        ? "an accessory has connected without protocols, as in a flicker: wait for the app's next event 'connect'"
+        : "plug an accessory in and wait for the app's event 'connect'")
+  }
 }
 
 struct AppPicker {
@@ -217,3 +301,5 @@ struct AppPicker {
 enum PickerOutcome: String, CaseIterable, Sendable {
   case chosen, alreadyConnected, notFound, cancelled, failed
 }
+
+// MARK: - Methods that each perform one action from the action table

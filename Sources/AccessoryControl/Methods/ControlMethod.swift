@@ -120,6 +120,21 @@ package enum ControlMethods {
     throw RPCError(
       .method, "unknown method '\(Excerpt.of(name))'\(near)", advice: "call rpc.discover for the list of methods")
   }
+
+  /// Returns the bytes in the parameters `data`, which is in base64, and `text`, of which one must be given.
+  static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
+    switch (data, text) {
+    case (let data?, nil):
+      guard let bytes = Base64.bytes(data) else {
+        throw RPCError(
+          .params, "data: the value is not base64", advice: "use base64 with padding, or the parameter text")
+      }
+      return bytes
+    case (nil, let text?): return Array(text.utf8)
+    case (nil, nil): throw RPCError(.params, "one of the parameters data and text is missing")
+    case (_?, _?): throw RPCError(.params, "only one of the parameters data and text can be given")
+    }
+  }
 }
 
 /// A method's answer: an object whose values are computed from a `Source`. Unlike a `Record`, an answer is only written
@@ -199,6 +214,20 @@ extension Format<JSON5Value> {
       $0
     }
   }
+
+  /// A profile, or the name of one.
+  static let profile = Format(.either([.text(TextShape("profile name")), .document("a profile")])) { value, place in
+    switch value.content {
+    case .text, .object: value
+    default: place.expected("a profile name, or a profile", value)
+    }
+  } write: {
+    $0
+  }
+}
+
+extension Format<Int> {
+  static let natural = integer(0...Int.max)
 }
 
 extension Format<Instant> {
@@ -231,35 +260,6 @@ extension Argument<String> {
 
   static func id(of kind: String) -> Argument { Argument(text: kind, "the id of the \(kind)") }
   static let world = Argument("world", .text, "the id of the world", from: "main")
-}
-
-extension Format<JSON5Value> {
-  /// A profile, or the name of one.
-  static let profile = Format(.either([.text(TextShape("profile name")), .document("a profile")])) { value, place in
-    switch value.content {
-    case .text, .object: value
-    default: place.expected("a profile name, or a profile", value)
-    }
-  } write: {
-    $0
-  }
-}
-
-extension ControlMethods {
-  /// Returns the bytes in the parameters `data`, which is in base64, and `text`, of which one must be given.
-  static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
-    switch (data, text) {
-    case (let data?, nil):
-      guard let bytes = Base64.bytes(data) else {
-        throw RPCError(
-          .params, "data: the value is not base64", advice: "use base64 with padding, or the parameter text")
-      }
-      return bytes
-    case (nil, let text?): return Array(text.utf8)
-    case (nil, nil): throw RPCError(.params, "one of the parameters data and text is missing")
-    case (_?, _?): throw RPCError(.params, "only one of the parameters data and text can be given")
-    }
-  }
 }
 
 /// Reads the files that a request names.

@@ -24,7 +24,7 @@ extension ControlMethods {
         + "address. The server keeps the last \(PacketLog.usualPackets) packets.",
       .init(
         "listing packets", .world,
-        Argument("after", .integer(0...Int.max), "only packets numbered higher than this", from: 0),
+        Argument("after", .natural, "only packets numbered higher than this", from: 0),
         Argument("limit", .integer(1...5_000), "maximum number", from: 500),
         Argument(
           "wait", .duration(.zero ... .seconds(3_600)),
@@ -63,14 +63,14 @@ extension ControlMethods {
 
   private static let range = Answer<PacketLog>("range of packets") {
     Key("recording", .boolean, "whether every packet is recorded") { $0.isRecording }
-    Key("first", .integer(0...Int.max), "the number of the oldest packet kept") { $0.firstNumber }
-    Key("last", .integer(0...Int.max), "the number of the newest packet") { $0.lastNumber }
+    Key("first", .natural, "the number of the oldest packet kept") { $0.firstNumber }
+    Key("last", .natural, "the number of the newest packet") { $0.lastNumber }
   }
 
   private static let page = Answer<(log: PacketLog, packets: [LoggedPacket], isWhole: Bool)>("packets") {
     Key("recording", .boolean, "whether every packet is recorded") { $0.log.isRecording }
-    Key("first", .integer(0...Int.max), "the number of the oldest packet kept") { $0.log.firstNumber }
-    Key("last", .integer(0...Int.max), "the number of the newest packet") { $0.log.lastNumber }
+    Key("first", .natural, "the number of the oldest packet kept") { $0.log.firstNumber }
+    Key("last", .natural, "the number of the newest packet") { $0.log.lastNumber }
     Key(
       "packets", .list(of: .raw("a packet")),
       "the packets, each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, "
@@ -89,32 +89,7 @@ extension ControlMethods {
       "the fields, each with its `name`, `value`, `offset` and `length` in bytes, and the `fields` inside it"
     ) { .array(PacketFields.of($0)) }
   }
-}
 
-extension LoggedPacket {
-  /// Returns the packet as JSON, with all its bytes if `isWhole` is true.
-  package func tree(isWhole: Bool) -> JSON5Value {
-    let all = messages.map { id in
-      JSON5Value.object(
-        [.init("id", .text(Hex.number(id.rawValue)))]
-          + (MessageCatalog.entry(id).map { [.init("name", .text($0.name))] } ?? []))
-    }
-    return .members([
-      ("number", .number(number)), ("t", .seconds(time - .origin)), ("cable", .number(cable)),
-      ("accessory", .text(accessory)), ("from", .text(from == .accessory ? "accessory" : "device")),
-      ("event", .text(event.rawValue)), ("channel", channel.map { .text($0) }),
-      ("control", header.map { .text("\($0.control)") }), ("seq", header.map { .number(Int($0.sequence)) }),
-      ("ack", header.map { .number(Int($0.acknowledgement)) }),
-      ("session", header.map { .number(Int($0.session)) }),
-      ("externalSession", externalSession.map { .number($0) }), ("length", .number(bytes.count)),
-      ("data", data.map { .text($0) }), ("fault", fault.map { .text($0) }),
-      ("repeated", isRepeated ? .boolean(true) : nil), ("text", .text(text)),
-      ("messages", all.isEmpty ? nil : .array(all)), ("hex", isWhole ? .text(Hex.plain(bytes)) : nil),
-    ])
-  }
-}
-
-extension ControlMethods {
   static let traces: [ControlMethod] = [
     ControlMethod(
       "trace.get",
@@ -158,7 +133,7 @@ extension ControlMethods {
         + "capture.",
       .init(
         "reading a capture", .id(of: "capture"),
-        Argument("offset", .integer(0...Int.max), "the offset of the first byte", from: 0),
+        Argument("offset", .natural, "the offset of the first byte", from: 0),
         Argument("limit", .integer(1...(2 << 20)), "maximum number of bytes", from: 1 << 20)),
       captureBytes, effect: .reads, errors: [.unknown, .gone],
       example: "{\"capture\":\"c1\",\"limit\":48}"
@@ -188,7 +163,7 @@ extension ControlMethods {
 
   private static let captureBytes = Answer<(capture: ControlledCapture, range: Range<Int>)>("bytes of a capture") {
     Key("data", .text, "the bytes in base64") { Base64.text(Array($0.capture.bytes[$0.range])) }
-    Key("next", .integer(0...Int.max), "the offset after these bytes") { $0.range.upperBound }
+    Key("next", .natural, "the offset after these bytes") { $0.range.upperBound }
     Key("over", .boolean, "whether the capture has ended and these are its last bytes") {
       !$0.capture.isRecording && $0.range.upperBound == $0.capture.bytes.count
     }
@@ -220,6 +195,29 @@ extension ControlMethods {
     let id = try server.captures.issue()
     server.captures.put(ControlledCapture(id, server.captures.issued, params, of: subject, in: world), named: id)
     return id
+  }
+}
+
+extension LoggedPacket {
+  /// Returns the packet as JSON, with all its bytes if `isWhole` is true.
+  package func tree(isWhole: Bool) -> JSON5Value {
+    let all = messages.map { id in
+      JSON5Value.object(
+        [.init("id", .text(Hex.number(id.rawValue)))]
+          + (MessageCatalog.entry(id).map { [.init("name", .text($0.name))] } ?? []))
+    }
+    return .members([
+      ("number", .number(number)), ("t", .seconds(time - .origin)), ("cable", .number(cable)),
+      ("accessory", .text(accessory)), ("from", .text(from == .accessory ? "accessory" : "device")),
+      ("event", .text(event.rawValue)), ("channel", channel.map { .text($0) }),
+      ("control", header.map { .text("\($0.control)") }), ("seq", header.map { .number(Int($0.sequence)) }),
+      ("ack", header.map { .number(Int($0.acknowledgement)) }),
+      ("session", header.map { .number(Int($0.session)) }),
+      ("externalSession", externalSession.map { .number($0) }), ("length", .number(bytes.count)),
+      ("data", data.map { .text($0) }), ("fault", fault.map { .text($0) }),
+      ("repeated", isRepeated ? .boolean(true) : nil), ("text", .text(text)),
+      ("messages", all.isEmpty ? nil : .array(all)), ("hex", isWhole ? .text(Hex.plain(bytes)) : nil),
+    ])
   }
 }
 

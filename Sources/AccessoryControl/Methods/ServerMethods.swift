@@ -65,9 +65,9 @@ extension ControlMethods {
           optional: "accessories", .list(of: .text),
           "only events about the accessories with these ids (default: all)"),
         Argument(
-          optional: "after", .integer(0...Int.max),
+          optional: "after", .natural,
           "first send past events numbered higher than this (default: only new events)")),
-      .only("last number", "number", .integer(0...Int.max), "the number of the latest notification"),
+      .only("last number", "number", .natural, "the number of the latest notification"),
       effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, world, events, accessories, after in
@@ -106,7 +106,7 @@ extension ControlMethods {
         + "sessions. The server keeps the last \(ControlWorld.mostNotices) notifications.",
       .init(
         "listing", .world,
-        Argument("after", .integer(0...Int.max), "only notifications numbered higher than this", from: 0),
+        Argument("after", .natural, "only notifications numbered higher than this", from: 0),
         Argument("limit", .integer(1...10_000), "maximum number", from: 1_000)),
       pastNotices, effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, world, after, limit in
@@ -119,28 +119,9 @@ extension ControlMethods {
     Key("notices", .list(of: .raw("a notification")), "each with its `method` and `params`") {
       $0.notices.map(\.tree)
     }
-    Key(
-      "dropped", .integer(0...Int.max), "number of notifications after `after` that the server has already dropped"
-    ) { $0.dropped }
+    Key("dropped", .natural, "number of notifications after `after` that the server has already dropped") { $0.dropped }
   }
-}
 
-extension ControlServer {
-  fileprivate static let info = Answer<ControlServer>("server info") {
-    Key("version", .text, "the version of easim") { $0.settings.version }
-    Key(
-      "protocol", .integer(1...Int.max),
-      "the version of this protocol; methods and keys may be added to a version, but never changed or removed"
-    ) { _ in 1 }
-    Key("worlds", .integer(0...Int.max), "number of worlds") { $0.worlds.count }
-    Key("accessories", .integer(0...Int.max), "number of accessories") { $0.accessories.count }
-    Key("apps", .integer(0...Int.max), "number of apps") { $0.apps.count }
-    Key("sessions", .integer(0...Int.max), "number of sessions") { $0.sessions.count }
-    Key("clients", .integer(0...Int.max), "number of clients") { $0.clients.count }
-  }
-}
-
-extension ControlMethods {
   static let library: [ControlMethod] = [
     ControlMethod(
       "library.list",
@@ -196,6 +177,21 @@ extension ControlMethods {
       ("linkPreset", .text(preset.name)), ("summary", .text(preset.summary)),
       ("faults", .array(preset.faults.map { .text($0.description) })),
     ])
+  }
+}
+
+extension ControlServer {
+  fileprivate static let info = Answer<ControlServer>("server info") {
+    Key("version", .text, "the version of easim") { $0.settings.version }
+    Key(
+      "protocol", .integer(1...Int.max),
+      "the version of this protocol; methods and keys may be added to a version, but never changed or removed"
+    ) { _ in 1 }
+    Key("worlds", .natural, "number of worlds") { $0.worlds.count }
+    Key("accessories", .natural, "number of accessories") { $0.accessories.count }
+    Key("apps", .natural, "number of apps") { $0.apps.count }
+    Key("sessions", .natural, "number of sessions") { $0.sessions.count }
+    Key("clients", .natural, "number of clients") { $0.clients.count }
   }
 }
 

@@ -57,7 +57,7 @@ extension ControlMethods {
       .init(
         "closing", .id(of: "session"), Argument(optional: "reason", .text, "the reason to show on the timeline"),
         Argument(
-          "written", .integer(0...Int.max),
+          "written", .natural,
           "the number of bytes sent over the session's own connection, where they may arrive after this request; the "
             + "session closes once it has accepted all of them, or after 10 seconds", from: 0)),
       ControlledSession.answer, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
@@ -88,7 +88,7 @@ extension ControlMethods {
   private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
-    Key("written", .integer(0...Int.max), "number of bytes accepted") { $0.count }
+    Key("written", .natural, "number of bytes accepted") { $0.count }
     Key("t", .seconds, "seconds on the world's clock") { $0.time }
   }
 
@@ -119,6 +119,14 @@ extension ControlMethods {
     }
     return session
   }
+
+  fileprivate static let portPlace = Answer<PortPlace>("place for bytes") {
+    Key(
+      optional: "address", .text,
+      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, open another connection to the same socket or port"
+    ) { $0.address }
+    Key("firstLine", .text, "the first line to send") { $0.firstLine }
+  }
 }
 
 private struct ReadBytes {
@@ -129,7 +137,7 @@ private struct ReadBytes {
 
   static let answer = Answer<ReadBytes>("read bytes") {
     Key("data", .text, "the bytes in base64") { Base64.text($0.bytes) }
-    Key("bytes", .integer(0...Int.max), "number of bytes read") { $0.bytes.count }
+    Key("bytes", .natural, "number of bytes read") { $0.bytes.count }
     Key("ended", .boolean, "whether the session has ended and all bytes have been read") { $0.isOver }
     Key(optional: "reason", .text, "why the session has ended") { $0.isOver ? $0.session.reason : nil }
     Key(
@@ -143,13 +151,3 @@ private struct ReadBytes {
 
 /// The address that a client connects to in order to exchange a session's bytes, and the first line to send there.
 typealias PortPlace = (address: String?, firstLine: String)
-
-extension ControlMethods {
-  fileprivate static let portPlace = Answer<PortPlace>("place for bytes") {
-    Key(
-      optional: "address", .text,
-      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, open another connection to the same socket or port"
-    ) { $0.address }
-    Key("firstLine", .text, "the first line to send") { $0.firstLine }
-  }
-}

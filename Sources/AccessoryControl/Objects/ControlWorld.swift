@@ -46,16 +46,12 @@ final class ControlWorld {
   init(_ id: String, _ choices: WorldChoices, in server: ControlServer) {
     (self.id, self.choices, self.server) = (id, choices, server)
     virtual = choices.time == .virtual ? VirtualLoop(seed: choices.seed) : nil
-    let forwarder = EventForwarder()
+    // Events that occur while the world is being created are dropped.
+    weak var this: ControlWorld?
     let loop: any EventLoop = virtual ?? server.loop
-    world = World(choices.world { forwarder.world?.handle($0) }, on: loop)
-    forwarder.world = self
+    world = World(choices.world { this?.handle($0) }, on: loop)
+    this = self
     packets.changed = { [weak self] in self?.recheck() }
-  }
-
-  /// Forwards events to the world. Events that occur while the world is being created are dropped.
-  private final class EventForwarder {
-    weak var world: ControlWorld?
   }
 
   // MARK: Notices
@@ -365,7 +361,7 @@ struct ControlNotice {
 
 extension PublishedAccessory {
   static let answer = Answer<PublishedAccessory>("connected accessory", "an accessory as an app sees it") {
-    Key("connectionID", .integer(0...Int.max), "the connection ID; a new one for each connection") { $0.connectionID }
+    Key("connectionID", .natural, "the connection ID; a new one for each connection") { $0.connectionID }
     Key("name", .text, "the accessory's name") { $0.name }
     Key("manufacturer", .text, "the accessory's manufacturer") { $0.manufacturer }
     Key("modelNumber", .text, "the accessory's model number") { $0.modelNumber }

@@ -219,7 +219,7 @@ final class ControlledAccessory {
       "the address where the accessory is plugged in; absent if it is plugged in to the world's own device"
     ) { $0.port?.place }
     Key(
-      optional: "connectionID", .integer(0...Int.max),
+      optional: "connectionID", .natural,
       "the accessory's connection ID; present while apps on the world's device can see the accessory"
     ) { $0.connectionID }
     Key("plugged", .boolean, "whether the accessory is plugged in") { $0.isPlugged }
@@ -250,12 +250,10 @@ final class ControlledFault {
   static let answer = Answer<ControlledFault>("fault state", "a fault and its effects so far") {
     Key("fault", .text, "the fault's id") { $0.id }
     Key("text", .text, "the fault, in the notation of --fault") { $0.fault.description }
-    Key("hits", .integer(0...Int.max), "number of times the fault took effect on the current cable") {
+    Key("hits", .natural, "number of times the fault took effect on the current cable") {
       $0.counts.reduce(0) { $0 + $1.hits }
     }
-    Key("bytes", .integer(0...Int.max), "number of bytes that the fault affected") {
-      $0.counts.reduce(0) { $0 + $1.bytes }
-    }
+    Key("bytes", .natural, "number of bytes that the fault affected") { $0.counts.reduce(0) { $0 + $1.bytes } }
   }
 }
 

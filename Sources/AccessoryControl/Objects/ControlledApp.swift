@@ -135,9 +135,7 @@ final class ControlledApp: AppHandler {
     Key("state", .choice, "whether the app is in the foreground, in the background or suspended") {
       $0.view?.state ?? .foreground
     }
-    Key("registrations", .integer(0...Int.max), "number of registrations still in effect") {
-      $0.view?.registrationCount ?? 0
-    }
+    Key("registrations", .natural, "number of registrations still in effect") { $0.view?.registrationCount ?? 0 }
     Key("sessions", .list(of: .text), "the ids of the app's open sessions") { $0.openSessions.map(\.id) }
     Key("misuses", .list(of: .text), "the app's misuses of the API, each as a sentence") { $0.view?.misuses ?? [] }
   }

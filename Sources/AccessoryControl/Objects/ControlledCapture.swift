@@ -85,11 +85,8 @@ final class ControlledCapture {
 
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
-    let serial: String? =
-      switch subject {
-      case .accessory(let accessory): accessory.profile.identity.serialNumber
-      case .world, .host: nil
-      }
+    var serial: String?
+    if case .accessory(let accessory) = subject { serial = accessory.profile.identity.serialNumber }
     guard serial == nil || event.subject == nil || event.subject?.serial == serial else { return }
     recorder.note(world.server.settings.eventText(event), at: event.time)
   }
@@ -131,9 +128,9 @@ final class ControlledCapture {
     }
     Key("form", .choice, "the capture's format") { $0.form }
     Key("recording", .boolean, "whether the capture is still recording") { $0.isRecording }
-    Key("bytes", .integer(0...Int.max), "number of bytes recorded") { $0.bytes.count }
-    Key("limit", .integer(0...Int.max), "maximum number of bytes") { $0.limit }
-    Key("lost", .integer(0...Int.max), "number of packets or lines dropped beyond the limit") { $0.lostCount }
+    Key("bytes", .natural, "number of bytes recorded") { $0.bytes.count }
+    Key("limit", .natural, "maximum number of bytes") { $0.limit }
+    Key("lost", .natural, "number of packets or lines dropped beyond the limit") { $0.lostCount }
     Key("path", .text, "the path from which an HTTP `GET` downloads the capture") { $0.path }
     Key(optional: "failure", .text, "why the capture's file in the --keep folder is incomplete") { $0.failure }
   }

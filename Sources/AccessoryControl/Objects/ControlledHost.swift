@@ -61,7 +61,7 @@ final class ControlledHost: CableOwner {
     Key("host", .text, "the host's id") { $0.id }
     Key("world", .text, "the id of the host's world") { $0.world.id }
     Key("address", .text, "the address to which the device connects") { $0.address.description }
-    Key("lines", .integer(0...Int.max), "number of accessories at this address that are connected or connecting") {
+    Key("lines", .natural, "number of accessories at this address that are connected or connecting") {
       $0.dialer?.openLines ?? 0
     }
     Key(optional: "trouble", .text, "why the last attempt found no accessory") { $0.dialer?.trouble?.description }
@@ -131,13 +131,11 @@ final class ControlledProxy {
     Key("accessory", .text, "where the accessory is") { $0.accessory.description }
     Key("hasAccessory", .boolean, "whether the proxy is connected to the accessory") { $0.proxy.hasAccessory }
     Key("hasDevice", .boolean, "whether a device is connected to the accessory") { $0.proxy.hasDevice }
-    Key("attachments", .integer(0...Int.max), "how many times a device has connected to the accessory") {
+    Key("attachments", .natural, "how many times a device has connected to the accessory") {
       $0.proxy.counts.attachments
     }
-    Key("fromAccessory", .integer(0...Int.max), "number of bytes that the accessory sent") {
-      $0.proxy.counts.fromAccessory
-    }
-    Key("fromDevice", .integer(0...Int.max), "number of bytes that the device sent") { $0.proxy.counts.fromDevice }
+    Key("fromAccessory", .natural, "number of bytes that the accessory sent") { $0.proxy.counts.fromAccessory }
+    Key("fromDevice", .natural, "number of bytes that the device sent") { $0.proxy.counts.fromDevice }
     Key("faults", .list(of: .text), "the faults, in the notation of --fault") { $0.faults.map(\.description) }
     Key(optional: "trouble", .text, "why an accessory or a device cannot connect") {
       $0.proxy.failure ?? $0.proxy.trouble?.description

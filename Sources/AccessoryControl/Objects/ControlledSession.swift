@@ -127,12 +127,7 @@ final class ControlledSession: SessionHandler {
   }
 
   var reason: String? { session.end.map { session.closingReason ?? $0.description } }
-}
 
-/// A session, and in the response to `app.open` the first line to send on its own connection.
-typealias SessionState = (session: ControlledSession, firstLine: String?)
-
-extension ControlledSession {
   static let answer = Answer<SessionState>("session state", "a session and its state") {
     Key("session", .text, "the session's id") { $0.session.id }
     Key("world", .text, "the id of the session's world") { $0.session.world.id }
@@ -141,18 +136,16 @@ extension ControlledSession {
       $0.session.accessory?.id
     }
     Key(
-      optional: "connectionID", .integer(0...Int.max),
+      optional: "connectionID", .natural,
       "the accessory's connection ID when the session was opened, if this is the app's end"
     ) { $0.session.connectionID }
     Key("protocol", .text, "the session's protocol") { $0.session.session.protocolName }
     Key("open", .boolean, "whether the session is open") { $0.session.session.isOpen }
     Key(optional: "reason", .text, "why the session ended") { $0.session.reason }
-    Key("bytesRead", .integer(0...Int.max), "number of bytes read by this end") { $0.session.session.bytesRead }
-    Key("bytesWritten", .integer(0...Int.max), "number of bytes written by this end") {
-      $0.session.session.bytesWritten
-    }
+    Key("bytesRead", .natural, "number of bytes read by this end") { $0.session.session.bytesRead }
+    Key("bytesWritten", .natural, "number of bytes written by this end") { $0.session.session.bytesWritten }
     Key(
-      "unacknowledged", .integer(0...Int.max),
+      "unacknowledged", .natural,
       "number of bytes written by this end that the other end has not yet acknowledged"
     ) { $0.session.session.unacknowledged }
     Key("port", .boolean, "whether a separate connection carries the session's bytes") { $0.session.port != nil }
@@ -162,3 +155,6 @@ extension ControlledSession {
     ) { $0.firstLine }
   }
 }
+
+/// A session, and in the response to `app.open` the first line to send on its own connection.
+typealias SessionState = (session: ControlledSession, firstLine: String?)

@@ -84,30 +84,10 @@ enum RPCDocument {
   }
 }
 
-/// The ID of a request.
-package enum RPCID: Hashable, Sendable {
-  case text(String)
-  case number(Int64)
-  case null
+package struct RPCID: Equatable, Sendable {
+  let tree: JSON5Value
 
-  init?(_ tree: JSON5Value) {
-    switch tree.content {
-    case .text(let text): self = .text(text)
-    case .number(let number):
-      guard let integer = number.integer else { return nil }
-      self = .number(integer)
-    case .null: self = .null
-    case .boolean, .array, .object: return nil
-    }
-  }
-
-  var tree: JSON5Value {
-    switch self {
-    case .text(let text): .text(text)
-    case .number(let number): JSON5Value(.number(JSON5Number(number)))
-    case .null: .null
-    }
-  }
+  static let null = RPCID(tree: .null)
 
   /// The ID of a request that a client can cancel, which is a string or an integer.
   static let format = Format<RPCID>(.either([.text(TextShape()), .integer(Int64.min...Int64.max)])) { value, place in
@@ -115,6 +95,19 @@ package enum RPCID: Hashable, Sendable {
     return place.expected("a string or a whole number", value)
   } write: {
     $0.tree
+  }
+}
+
+extension RPCID {
+  init?(_ given: JSON5Value) {
+    switch given.content {
+    case .text(let text): tree = .text(text)
+    case .number(let number):
+      guard let integer = number.integer else { return nil }
+      tree = JSON5Value(.number(JSON5Number(integer)))
+    case .null: tree = .null
+    case .boolean, .array, .object: return nil
+    }
   }
 }
 
