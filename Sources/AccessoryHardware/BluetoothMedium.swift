@@ -77,7 +77,6 @@ final class BluetoothMedium: Medium {
   }
 }
 
-/// Reports when paired accessories change, and connects to them.
 private final class BluetoothFinder: AccessoryFinder {
   let seesArrivals = true
   // Paging a device that is out of range takes seconds, and no event tells when the device is back in range.

@@ -26,7 +26,6 @@ struct USBMedium: Medium {
   }
 }
 
-/// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
   // Opening a device is retried because no event tells when another program releases the device or when access is

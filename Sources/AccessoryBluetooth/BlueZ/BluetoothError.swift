@@ -5,19 +5,15 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   case noLibrary(String)
   case noBus(String)
   case noService
-  /// D-Bus or BlueZ denies this user access.
   case notPermitted(String)
-  /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process already offers the service, and BlueZ allows only one process to do so.
   case serviceTaken
   case notPaired(String)
   case outOfRange
   case refused(String)
   case noSuchService
   case timedOut
-  /// BlueZ is already performing this operation.
   case busy
   case failed(String)
 

@@ -10,7 +10,6 @@ package final class Pairing {
     case found(BluetoothDevice)
     case question(PairingAgent.Question)
     case begun(BluetoothDevice)
-    /// The device is paired and can now connect.
     case paired(BluetoothDevice)
     case failed(BluetoothError)
   }

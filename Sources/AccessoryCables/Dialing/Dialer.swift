@@ -332,7 +332,6 @@ struct Line: Equatable, Sendable {
     return dial()
   }
 
-  /// Records that the attempt opened a cable.
   mutating func connected() {
     guard state == .dialling else { return }
     state = .connected

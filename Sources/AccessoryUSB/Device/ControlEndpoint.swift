@@ -12,7 +12,6 @@ struct ControlEndpoint {
     var index: UInt16
     var length: UInt16
 
-    /// Reads a setup packet from an integer whose low-order byte comes first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)
@@ -21,7 +20,6 @@ struct ControlEndpoint {
     }
   }
 
-  /// The effect of a request on the rest of the accessory.
   enum Effect: Equatable {
     case nothing
     /// The host selected the configuration or the iAP2 interface's alternate setting, so the accessory restarts.

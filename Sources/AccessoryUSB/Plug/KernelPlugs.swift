@@ -13,7 +13,6 @@ import Glibc
 /// ```
 package final class KernelPlugs {
   package enum Event: Equatable, Sendable {
-    /// A device was attached to this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
     /// A problem that prevents this device from being plugged in. If `busID` is nil, the problem affects all devices on

@@ -10,7 +10,6 @@ package struct PlugRules: Sendable {
 
   package enum Verdict: Equatable, Sendable {
     case trusted
-    /// The server is not trusted, for the given reason.
     case refused(String)
     /// Whether the server is trusted is unknown, because it has closed the connection. The server's device list may be
     /// used, but no device may be attached.

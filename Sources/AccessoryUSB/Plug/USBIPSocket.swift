@@ -228,7 +228,6 @@ enum USBIPDescriptors {
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// Reads the answer to a request for `length` bytes.
   static func answer(
     to sequence: UInt32, length: UInt16, _ read: (Int) throws(PlugProblem) -> [UInt8]
   ) throws(PlugProblem) -> [UInt8] {

@@ -93,9 +93,7 @@ struct USBIPError: Error, CustomStringConvertible {
 /// A client that has imported a device and has no step pending may stay silent indefinitely, because its kernel sends
 /// nothing while no program is using the device. If a silent client's machine is gone, TCP keep-alive detects this.
 enum USBIPDebt: CaseIterable {
-  /// The client has connected but has not sent its request.
   case request
-  /// The client has requested a list or an unavailable device but is not reading the answer.
   case answer
   /// The client has imported a device but has not sent a transfer. Every kernel starts by reading the descriptors.
   case firstTransfer
