@@ -225,26 +225,12 @@ public struct DeviceProfile: Equatable, Sendable {
     }
     return profile
   }
-}
 
-/// What a device does first: authentication or identification.
-public enum HostOrder: String, CaseIterable, Sendable {
-  /// The device begins with authentication: AA00 … AA05, then 1D00.
-  case authentication
-  /// The device begins with identification: 1D00, 1D01, 1D02, then AA00. Some accessories ignore other messages until
-  /// they are identified.
-  case identification
-  /// The device tries authentication first. If the accessory ignores AA00 or disconnects, the device begins with
-  /// identification instead. See `OrderMemory`.
-  case auto
-}
+  // MARK: Rules
 
-// MARK: - Rules
+  // The messages that a device sends automatically. The messages that follow identification are in the same order as
+  // in a car's log. Cars from two manufacturers do not continue until they have received 4E0E and 4E0A.
 
-// The messages that a device sends automatically. The messages that follow identification are in the same order as in a
-// car's log. Cars from two manufacturers do not continue until they have received 4E0E and 4E0A.
-
-extension DeviceProfile {
   private static let standard = DeviceProfile()
   private static let standardRules = standard.madeRules
 
@@ -351,4 +337,16 @@ extension DeviceProfile {
     }
     return rules
   }
+}
+
+/// What a device does first: authentication or identification.
+public enum HostOrder: String, CaseIterable, Sendable {
+  /// The device begins with authentication: AA00 … AA05, then 1D00.
+  case authentication
+  /// The device begins with identification: 1D00, 1D01, 1D02, then AA00. Some accessories ignore other messages until
+  /// they are identified.
+  case identification
+  /// The device tries authentication first. If the accessory ignores AA00 or disconnects, the device begins with
+  /// identification instead. See `OrderMemory`.
+  case auto
 }

@@ -60,63 +60,7 @@ public struct Script: Equatable, Sendable {
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
       "the rate at which the accessory reads; default: as fast as bytes arrive")
   }
-}
 
-extension Profile {
-  /// The states that the scripts share. The first state is the initial state.
-  package var scriptStates: [String] {
-    for case .script(let script) in [behavior] + protocols.compactMap(\.behavior) where !script.states.isEmpty {
-      return script.states
-    }
-    return []
-  }
-}
-
-extension Format<Script.Framing> {
-  /// The format of a framing: `'any'`, or an object with exactly one key.
-  fileprivate static let framing = Format(.either([.words(["any"]), .record(FramingParts.format.shape)])) {
-    value, place in
-    switch value.content {
-    case .text("any"): return .any
-    case .object:
-      guard let parts = FramingParts.format.format.read(value, at: place) else { return nil }
-      return parts.delimiter.map(Script.Framing.delimiter) ?? parts.fixed.map(Script.Framing.fixed)
-        ?? parts.frame.map(Script.Framing.frame)
-    case .null, .boolean, .number, .text, .array:
-      return place.expected("'any', { delimiter: … }, { fixed: … } or { frame: … }", value)
-    }
-  } write: { framing in
-    switch framing {
-    case .any: .text("any")
-    case .delimiter(let bytes): FramingParts.format.tree(FramingParts(delimiter: bytes))
-    case .fixed(let count): FramingParts.format.tree(FramingParts(fixed: count))
-    case .frame(let frame): FramingParts.format.tree(FramingParts(frame: frame))
-    }
-  }
-}
-
-private struct FramingParts: Equatable {
-  var delimiter: [UInt8]?
-  var fixed: Int?
-  var frame: Script.Frame?
-
-  private static let keys = ["delimiter", "fixed", "frame"]
-
-  static let format = Record("framing", "how requests are separated", FramingParts()) {
-    Field(
-      "delimiter", \.delimiter, .optional(.bytes(named: "delimiter", atLeast: 1)), "the bytes that end each request")
-    Field("fixed", \.fixed, .optional(.integer(1...65_536)), "length of each request in bytes")
-    Field("frame", \.frame, .optional(.object(Script.Frame.format)), Script.Frame.format.summary)
-  }.checked(schema: [.init("minProperties", .number(1)), .init("maxProperties", .number(1))]) { _, object in
-    guard case .object(let members) = object.tree.content else { return }
-    let given = keys.filter { object.value($0) != nil }
-    if given.count > 1 || members.isEmpty {
-      object.error("expected exactly one of 'delimiter', 'fixed' and 'frame'")
-    }
-  }
-}
-
-extension Script {
   /// A frame with a length field. A frame consists of a header, the length, the payload, and a checksum.
   ///
   /// Rules are matched only against the content of a frame. The content is the payload and any bytes between the header
@@ -197,6 +141,60 @@ extension Script {
           object.error(key, "there is no 'checksum'")
         }
       }
+    }
+  }
+}
+
+extension Profile {
+  /// The states that the scripts share. The first state is the initial state.
+  package var scriptStates: [String] {
+    for case .script(let script) in [behavior] + protocols.compactMap(\.behavior) where !script.states.isEmpty {
+      return script.states
+    }
+    return []
+  }
+}
+
+extension Format<Script.Framing> {
+  /// The format of a framing: `'any'`, or an object with exactly one key.
+  fileprivate static let framing = Format(.either([.words(["any"]), .record(FramingParts.format.shape)])) {
+    value, place in
+    switch value.content {
+    case .text("any"): return .any
+    case .object:
+      guard let parts = FramingParts.format.format.read(value, at: place) else { return nil }
+      return parts.delimiter.map(Script.Framing.delimiter) ?? parts.fixed.map(Script.Framing.fixed)
+        ?? parts.frame.map(Script.Framing.frame)
+    case .null, .boolean, .number, .text, .array:
+      return place.expected("'any', { delimiter: … }, { fixed: … } or { frame: … }", value)
+    }
+  } write: { framing in
+    switch framing {
+    case .any: .text("any")
+    case .delimiter(let bytes): FramingParts.format.tree(FramingParts(delimiter: bytes))
+    case .fixed(let count): FramingParts.format.tree(FramingParts(fixed: count))
+    case .frame(let frame): FramingParts.format.tree(FramingParts(frame: frame))
+    }
+  }
+}
+
+private struct FramingParts: Equatable {
+  var delimiter: [UInt8]?
+  var fixed: Int?
+  var frame: Script.Frame?
+
+  private static let keys = ["delimiter", "fixed", "frame"]
+
+  static let format = Record("framing", "how requests are separated", FramingParts()) {
+    Field(
+      "delimiter", \.delimiter, .optional(.bytes(named: "delimiter", atLeast: 1)), "the bytes that end each request")
+    Field("fixed", \.fixed, .optional(.integer(1...65_536)), "length of each request in bytes")
+    Field("frame", \.frame, .optional(.object(Script.Frame.format)), Script.Frame.format.summary)
+  }.checked(schema: [.init("minProperties", .number(1)), .init("maxProperties", .number(1))]) { _, object in
+    guard case .object(let members) = object.tree.content else { return }
+    let given = keys.filter { object.value($0) != nil }
+    if given.count > 1 || members.isEmpty {
+      object.error("expected exactly one of 'delimiter', 'fixed' and 'frame'")
     }
   }
 }
