@@ -92,11 +92,9 @@ extension SimulatedWorld {
       }
     }
   }
-}
 
-// MARK: - Steps
+  // MARK: Steps
 
-extension SimulatedWorld {
   /// How long to wait for the app's run loops to deliver events, in seconds of real time.
   private static let deliveryTimeout = 0.25
   /// How long to wait for the app's tasks and threads to read bytes, in seconds of real time.

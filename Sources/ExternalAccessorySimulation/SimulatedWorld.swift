@@ -25,7 +25,7 @@ import Testing
 /// events, on the main thread and on its own run loops. The app's timers on the main run loop fire in the world's time.
 /// If the app accepts a clock, its sleeps on ``clock`` also end in the world's time. All other waits in the app use
 /// real time.
-public final class SimulatedWorld: @unchecked Sendable {
+public final class SimulatedWorld: CustomReflectable, @unchecked Sendable {
   let realm: AccessoryRealm
   let virtual: VirtualEntrance?
   let settings: Settings
@@ -228,11 +228,8 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// The number of registrations for notifications that are still in effect.
   public var registrationCount: Int { perform { [realm] _ in realm.app?.registrationCount ?? 0 } }
-}
 
-/// When an expectation fails, test libraries use `Mirror` to print its values. A world's contents belong to its loop
-/// and must not be read on another thread.
-extension SimulatedWorld: CustomReflectable {
-  /// A mirror without children.
+  /// A mirror without children. When an expectation fails, test libraries use `Mirror` to print its values. A world's
+  /// contents belong to its loop and must not be read on another thread.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -118,6 +118,19 @@ extension SimulatedWorld {
     if new.count > lineLimit { text += " (\(new.count - lineLimit) lines omitted)" }
     return ([text] + new.suffix(lineLimit)).joined(separator: "\n")
   }
+
+  /// Writes the trace of a failed test. Returns the trace's path. If the trace cannot be written, returns the reason
+  /// instead.
+  package func writeTrace(because reason: String) -> String {
+    let page = perform { [trace] _ in trace.page(because: reason) }
+    let file = trace.file
+    do {
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(page).write(to: file)
+    } catch { return "the trace could not be written: \(error.localizedDescription)" }
+    if Test.current != nil { Attachment.record(page, named: "trace.html") }
+    return "the trace of this world: \(file.path)"
+  }
 }
 
 /// Waits for a condition that must become true. These methods replace `#expect(await world.run { … })`, because Swift
@@ -210,20 +223,5 @@ final class WorldTrace: @unchecked Sendable {
       ?? FileManager.default.temporaryDirectory.appendingPathComponent("easim-traces")
     let plain = String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }.prefix(80))
     return folder.appendingPathComponent("\(plain)-\(ProcessInfo.processInfo.processIdentifier).html")
-  }
-}
-
-extension SimulatedWorld {
-  /// Writes the trace of a failed test. Returns the trace's path. If the trace cannot be written, returns the reason
-  /// instead.
-  package func writeTrace(because reason: String) -> String {
-    let page = perform { [trace] _ in trace.page(because: reason) }
-    let file = trace.file
-    do {
-      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-      try Data(page).write(to: file)
-    } catch { return "the trace could not be written: \(error.localizedDescription)" }
-    if Test.current != nil { Attachment.record(page, named: "trace.html") }
-    return "the trace of this world: \(file.path)"
   }
 }

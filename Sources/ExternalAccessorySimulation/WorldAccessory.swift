@@ -15,7 +15,7 @@ import Testing
 /// ```
 ///
 /// The accessory handles its sessions according to its profile, unless ``behave(_:)`` or ``takeSessions()`` is called.
-public final class WorldAccessory: @unchecked Sendable {
+public final class WorldAccessory: CustomReflectable, @unchecked Sendable {
   /// The accessory's profile.
   public let profile: Profile
   private unowned let world: SimulatedWorld
@@ -135,6 +135,9 @@ public final class WorldAccessory: @unchecked Sendable {
     if !search.isMet { world.fail("\(profile.name): \(search)", place) }
     return search.isMet
   }
+
+  /// A mirror without children, for the same reason as the mirror of ``SimulatedWorld``.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 private struct TakenSessions: AccessoryBehavior {
@@ -148,12 +151,6 @@ private struct TakenSessions: AccessoryBehavior {
   }
 }
 
-/// The mirror is empty for the same reason as the mirror of ``SimulatedWorld``.
-extension WorldAccessory: CustomReflectable {
-  /// A mirror without children.
-  public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 /// The bytes of one session, as seen by the accessory; see ``WorldAccessory/takeSessions()``.
 ///
 /// ```swift
@@ -162,7 +159,7 @@ extension WorldAccessory: CustomReflectable {
 /// await world.settle()
 /// #expect(session.received == [0x06])
 /// ```
-public final class WorldSession: SessionHandler, @unchecked Sendable {
+public final class WorldSession: SessionHandler, CustomReflectable, @unchecked Sendable {
   private let entrance: any LoopEntrance
   private let session: Session
   // Use this property only on the event loop.
@@ -233,10 +230,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
       outgoing.removeFirst(taken)
     }
   }
-}
 
-/// The mirror is empty for the same reason as the mirror of ``SimulatedWorld``.
-extension WorldSession: CustomReflectable {
-  /// A mirror without children.
+  /// A mirror without children, for the same reason as the mirror of ``SimulatedWorld``.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

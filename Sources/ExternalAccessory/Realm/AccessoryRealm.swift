@@ -29,7 +29,7 @@ import Foundation
 /// - A run-loop source delivers the events of a stream in the run loop and mode in which the stream is scheduled. If
 ///   the main run loop never runs (with `dispatchMain()`, an async `main` or Swift Testing), the main queue delivers
 ///   the events of the streams that are scheduled in that run loop.
-package final class AccessoryRealm: AppHandler, @unchecked Sendable {
+package final class AccessoryRealm: AppHandler, CustomReflectable, @unchecked Sendable {
   private let world: String
   package let entrance: any LoopEntrance
   package let main = MainDelivery()
@@ -272,15 +272,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     objects[accessory.connectionID] = made
     return made
   }
-}
 
-/// When an expectation fails, test libraries use `Mirror` to print its values. If one of the values is an accessory,
-/// this realm would also be printed. The realm's contents belong to its loop, so other threads must not read them.
-extension AccessoryRealm: CustomReflectable {
-  package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension AccessoryRealm {
   /// Whether run loops have delivered all stream events that were signaled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
@@ -290,4 +282,8 @@ extension AccessoryRealm {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }
   }
+
+  /// When an expectation fails, test libraries use `Mirror` to print its values. If one of the values is an accessory,
+  /// this realm would also be printed. The realm's contents belong to its loop, so other threads must not read them.
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -14,7 +14,7 @@ internal import IAP2
 /// Either the app or the accessory can end the session. If the app ends the session (``SessionLifetime`` defines when),
 /// everything that the app has already written is still sent. If the accessory ends the session, both streams report
 /// the end of the stream after the last byte.
-final class SessionPipe: SessionHandler, @unchecked Sendable {
+final class SessionPipe: SessionHandler, CustomReflectable, @unchecked Sendable {
   /// Whether the session still holds bytes because `incoming` was full, and whether the loop is about to fetch them.
   private enum Backlog {
     case none
@@ -292,6 +292,9 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     // the pipes of the sessions it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
+
+  /// The mirror is empty for the same reason as the mirror of ``AccessoryRealm``.
+  var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// An app's progress in reading incoming bytes.
@@ -307,11 +310,6 @@ package struct Reading {
       isBehind: one.isBehind || other.isBehind, isFetching: one.isFetching || other.isFetching,
       count: one.count + other.count)
   }
-}
-
-/// The mirror is empty for the same reason as the mirror of ``AccessoryRealm``.
-extension SessionPipe: CustomReflectable {
-  var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension ByteQueue {

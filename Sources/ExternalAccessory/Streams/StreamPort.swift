@@ -306,12 +306,10 @@ final class StreamPort: @unchecked Sendable {
 
   /// The next event, or nil if there is none or the app is suspended. Requires the lock.
   private var dueEvent: Stream.Event? { isAppRunning.withLock { $0 } ? state.dueEvent : nil }
-}
 
-// MARK: - Loops that never run
-
-extension StreamPort {
   /// Checks the run loops later, once they have had enough time to start.
+  // MARK: Loops that never run
+
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }

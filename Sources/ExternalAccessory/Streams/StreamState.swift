@@ -85,7 +85,6 @@ struct StreamState {
 
   // MARK: Events
 
-  /// Opens the stream for the app.
   mutating func open() {
     if phase == .notOpen { phase = .opening }
   }
