@@ -13,6 +13,26 @@ public struct PageFile: Equatable, Sendable {
   /// The contents of the file.
   public let bytes: [UInt8]
 
+  /// All files, keyed by path.
+  public static let all: [String: PageFile] = {
+    var files: [String: PageFile] = [:]
+    for file in EmbeddedFiles.files(in: "page").map(PageFile.init) { files[file.path] = file }
+    // Reports contain the same style sheet.
+    files["/look.css"] = PageFile(
+      path: "/look.css", type: "text/css; charset=utf-8", name: "", bytes: Array(PageLook.style.utf8))
+    return files
+  }()
+
+  /// The page's content security policy: the browser may load files only from this server, and send requests only to
+  /// it. Scripts cannot create elements from text, so a name that contains markup cannot change the page.
+  public static let policy = [
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+    "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].joined(separator: "; ")
+}
+
+extension PageFile {
   private init(_ file: (name: String, bytes: [UInt8])) {
     (name, bytes) = file
     path = name == "index.html" ? "/" : "/\(name)"
@@ -24,27 +44,4 @@ public struct PageFile: Equatable, Sendable {
       default: "text/javascript; charset=utf-8"
       }
   }
-
-  /// Creates the style sheet that the live page and reports share.
-  private init(look path: String) {
-    (self.path, type, name) = (path, "text/css; charset=utf-8", "")
-    bytes = Array(PageLook.style.utf8)
-  }
-
-  /// All files, keyed by path.
-  public static let all: [String: PageFile] = {
-    var files: [String: PageFile] = [:]
-    for file in EmbeddedFiles.files(in: "page").map(PageFile.init) { files[file.path] = file }
-    let look = PageFile(look: "/look.css")
-    files[look.path] = look
-    return files
-  }()
-
-  /// The page's content security policy: the browser may load files only from this server, and send requests only to
-  /// it. Scripts cannot create elements from text, so a name that contains markup cannot change the page.
-  public static let policy = [
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
-    "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].joined(separator: "; ")
 }

@@ -6,8 +6,7 @@ import IAP2
 /// Plays one side of a recorded session in a live session.
 final class SessionPlayer: SessionHandler {
   private var machine: ReplayedSession
-  private let patience: Duration?
-  private let settle: Duration
+  private let settings: ReplaySettings
   private let loop: any EventLoop
   private var session: Session?
   private var unsent: ArraySlice<UInt8> = []
@@ -32,7 +31,7 @@ final class SessionPlayer: SessionHandler {
     done: @escaping (SessionPlayer, ReplayDifference?) -> Void
   ) {
     machine = ReplayedSession(recorded, as: role, settings, at: loop.now)
-    (patience, settle, self.loop, self.done) = (settings.patience, settings.settle, loop, done)
+    (self.settings, self.loop, self.done) = (settings, loop, done)
     timer = loop.makeTimer { [weak self] in self?.advance() }
     watchdog = loop.makeTimer { [weak self] in self?.patienceIsOver() }
     settling = loop.makeTimer { [weak self] in self?.finish(nil) }
@@ -94,7 +93,7 @@ final class SessionPlayer: SessionHandler {
         guard machine.isComplete, machine.recorded.ending == .open else { return watch() }
         if completed == nil {
           completed = loop.now
-          settling?.arm(at: loop.now + settle)
+          settling?.arm(at: loop.now + settings.settle)
         }
         return
       }
@@ -103,12 +102,12 @@ final class SessionPlayer: SessionHandler {
 
   /// Arms the timer that checks whether the expected bytes arrive in time.
   private func watch() {
-    guard let patience else { return }
+    guard let patience = settings.patience else { return }
     watchdog?.arm(at: loop.now + patience)
   }
 
   private func patienceIsOver() {
-    guard let patience, machine.deadline == nil else { return }
+    guard let patience = settings.patience, machine.deadline == nil else { return }
     if let difference = machine.overdue(within: patience) { finish(difference) }
   }
 

@@ -130,7 +130,6 @@ package struct LoggedPacket: Equatable, Sendable {
 }
 
 extension LoggedPacket {
-  /// A description of the packet.
   package var text: String {
     switch told {
     case .text(let text): return text
@@ -138,7 +137,6 @@ extension LoggedPacket {
     }
   }
 
-  /// The control messages in the packet.
   package var messages: [MessageID] {
     guard event == .packet, case .packet(let narrator, let header) = told else { return [] }
     return narrator.messages(in: header, packet: bytes.span.bytes).map(\.id)
