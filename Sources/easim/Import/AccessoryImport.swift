@@ -8,30 +8,11 @@ import AccessoryProfiles
 /// a single line, with `\n` for line breaks. Text between accessories is skipped. Unknown lines within a description
 /// are reported.
 ///
-struct AccessoryImport {
-  /// The accessories that could be read, in order: for each, the line where its description begins, and a profile named
-  /// after the model.
-  let accessories: [(line: Int, profile: Profile)]
-  /// The problems that were found. Text without any accessory is also reported as a problem.
-  let problems: [SourceProblem]
-
-  /// Reads the accessories in `bytes`. Reported problems name `file` as their source.
-  static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
-    let problems = ProblemCollector()
-    var reader = DumpReader(file: file, problems)
-    for line in DumpLine.split(bytes, file: file, problems) { reader.read(line) }
-    reader.finish()
-    return AccessoryImport(accessories: reader.accessories, problems: problems.problems)
-  }
-}
-
-/// A state machine that reads debug descriptions line by line.
-///
 /// Between accessories, the reader looks for `<EAAccessory: 0x`. Within an accessory, the reader collects fields up to
 /// the closing brace. Within the field `protocols`, the reader collects the elements of the list. In a truncated log,
 /// the next `<EAAccessory: 0x` may come before the closing brace. The reader then keeps what it has read of the first
 /// accessory.
-struct DumpReader {
+struct AccessoryImport {
   struct Draft {
     var line: Int
     var fields: [String: (value: String?, line: Int)] = [:]
@@ -45,16 +26,25 @@ struct DumpReader {
   }
 
   private let file: String
-  private let problems: ProblemCollector
+  private let collector = ProblemCollector()
   private var state = State.between
+  /// The accessories that could be read, in order: for each, the line where its description begins, and a profile named
+  /// after the model.
   private(set) var accessories: [(line: Int, profile: Profile)] = []
+  /// The problems that were found. Text without any accessory is also reported as a problem.
+  var problems: [SourceProblem] { collector.problems }
 
-  init(file: String, _ problems: ProblemCollector) {
-    self.file = file
-    self.problems = problems
+  private init(file: String) { self.file = file }
+
+  /// Reads the accessories in `bytes`. Reported problems name `file` as their source.
+  static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
+    var reader = AccessoryImport(file: file)
+    for line in DumpLine.split(bytes, file: file, reader.collector) { reader.read(line) }
+    reader.finish()
+    return reader
   }
 
-  mutating func read(_ line: DumpLine) {
+  private mutating func read(_ line: DumpLine) {
     if line.isOpening {
       cutShort()
       state = .inside(Draft(line: line.number))
@@ -73,9 +63,9 @@ struct DumpReader {
     }
   }
 
-  mutating func finish() {
+  private mutating func finish() {
     cutShort()
-    if accessories.isEmpty, problems.errorCount == 0 {
+    if accessories.isEmpty, collector.errorCount == 0 {
       problem(.error, 1, "this text contains no accessory: a description begins with '<EAAccessory: 0x…> {'")
     }
   }
@@ -135,15 +125,15 @@ struct DumpReader {
   }
 
   private func problem(_ severity: SourceProblem.Severity, _ line: Int, _ message: String) {
-    problems.add(SourceProblem(severity, at: SourcePosition(file: file, line: line, column: 1), message))
+    collector.add(SourceProblem(severity, at: SourcePosition(file: file, line: line, column: 1), message))
   }
 }
 
 private struct DumpProfile {
-  private let draft: DumpReader.Draft
+  private let draft: AccessoryImport.Draft
   private let problem: (SourceProblem.Severity, Int, String) -> Void
 
-  init(_ draft: DumpReader.Draft, _ problem: @escaping (SourceProblem.Severity, Int, String) -> Void) {
+  init(_ draft: AccessoryImport.Draft, _ problem: @escaping (SourceProblem.Severity, Int, String) -> Void) {
     (self.draft, self.problem) = (draft, problem)
   }
 
@@ -226,8 +216,6 @@ private struct DumpProfile {
     }
     return entries
   }
-
-  // MARK: The profile's name
 
   /// Returns a name for the profile. The name is the model in lower case with dashes or, if the model has no Latin
   /// letters, the accessory's name. If another profile already has this name, a number is appended.
