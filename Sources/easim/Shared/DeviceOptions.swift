@@ -67,10 +67,10 @@ extension SharedOptions {
     let files = try SavedFiles(in: folder)
     var isTold = false
     return { _, bytes in
-      do throws(SavingError) { return "saved as \(try files.save(bytes))" } catch {
-        if !isTold { console.lose(folder, error.reason) }
+      do throws(UsageError) { return "saved as \(try files.save(bytes))" } catch {
+        if !isTold { console.lose(folder, error.message) }
         isTold = true
-        return "not saved: \(error.reason)"
+        return "not saved: \(error.message)"
       }
     }
   }
@@ -97,8 +97,10 @@ final class SavedFiles {
   }
 
   /// Writes a file completely or not at all, and returns the path.
-  func save(_ contents: [UInt8]) throws(SavingError) -> String {
-    guard count < countLimit, bytes + contents.count <= byteLimit else { throw .limit }
+  func save(_ contents: [UInt8]) throws(UsageError) -> String {
+    guard count < countLimit, bytes + contents.count <= byteLimit else {
+      throw UsageError("one run saves at most \(Self.countLimit) files and 1 GiB")
+    }
     do throws(SystemError) {
       let path = try reserve(".\(Self.ending(contents))")
       do throws(SystemError) { try WholeFile(path).write(contents) } catch {
@@ -108,7 +110,7 @@ final class SavedFiles {
       count += 1
       bytes += contents.count
       return path
-    } catch { throw .system(error) }
+    } catch { throw UsageError(error.reason) }
   }
 
   private func reserve(_ ending: String) throws(SystemError) -> String {
@@ -128,17 +130,5 @@ final class SavedFiles {
     if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "jpg" }
     if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "png" }
     return "bin"
-  }
-}
-
-enum SavingError: Error, Equatable {
-  case limit
-  case system(SystemError)
-
-  var reason: String {
-    switch self {
-    case .limit: "one run saves at most \(SavedFiles.countLimit) files and 1 GiB"
-    case .system(let error): error.reason
-    }
   }
 }
