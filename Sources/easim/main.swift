@@ -34,24 +34,20 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
     return .done
   } catch let error as UsageError {
     console.complain(error.message, advice: "run 'easim \(command.name) --help' for help")
-    return .usage
   } catch let failure as CommandFailure {
     console.complain(failure.message)
     return failure.code
   } catch TransportError.remoteNotAllowed(let address) {
     let option = command.hasOption("--allow-remote") ? ": use --allow-remote" : ""
     console.complain("\(TransportError.remoteNotAllowed(address))\(option)")
-    return .usage
   } catch let error as TransportError where error.isAboutUsers {
     console.complain("\(error)\(command.hasOption("--any-user") ? ": --any-user" : "")")
-    return .usage
   } catch let error as TransportError {
     console.complain(error.text)
-    return .usage
   } catch {
     console.complain("\(error)")
-    return .usage
   }
+  return .usage
 }
 
 private func easim(_ words: [String]) -> ExitCode {

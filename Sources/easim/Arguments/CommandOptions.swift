@@ -61,6 +61,14 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
+  /// Creates an option whose value is any text.
+  init(
+    _ name: String, _ path: Property<Root, String?>, as placeholder: String, _ summary: String,
+    standard: String? = nil
+  ) {
+    self.init(name, path, .optional(.text), as: placeholder, summary, standard: standard)
+  }
+
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String

@@ -53,6 +53,11 @@ enum IdentificationRules: String, CaseIterable {
 }
 
 extension Option {
+  /// Creates an option whose value is an address.
+  init(address name: String, _ path: Property<Root, Address?>, _ summary: String) {
+    self.init(name, path, as: "ADDR", summary) { $0 = try Address(typed: $1) }
+  }
+
   static var json: Option { Option("--json", \.shared.isJSON, "print one JSON object per line on stdout") }
 
   static var quietMessages: Option {
@@ -65,8 +70,7 @@ extension Option {
 
   static var transcript: Option {
     Option(
-      "--transcript", \.shared.transcript, .optional(.text), as: "FILE|-",
-      "write one line for each packet to FILE, or with - to stderr")
+      "--transcript", \.shared.transcript, as: "FILE|-", "write one line for each packet to FILE, or with - to stderr")
   }
 
   static var transcriptBytes: Option {
@@ -83,13 +87,13 @@ extension Option {
 
   static var capture: Option {
     Option(
-      "--capture", \.shared.capture, .optional(.text), as: "FILE|-",
+      "--capture", \.shared.capture, as: "FILE|-",
       "record every byte to FILE as pcapng for Wireshark, or with - to stdout")
   }
 
   static var trace: Option {
     Option(
-      "--trace", \.shared.trace, .optional(.text), as: "FILE",
+      "--trace", \.shared.trace, as: "FILE",
       "write one HTML page to FILE that shows the run: lanes, packets, log and verdict")
   }
 
@@ -149,9 +153,7 @@ extension Option {
   }
 
   static var baseline: Option {
-    Option(
-      "--baseline", \.shared.baseline, .optional(.text), as: "FILE",
-      "fail if the result is worse than in this JSON report")
+    Option("--baseline", \.shared.baseline, as: "FILE", "fail if the result is worse than in this JSON report")
   }
 
   static var tolerance: Option {
@@ -168,13 +170,12 @@ extension Option {
 
   static var protocolName: Option {
     Option(
-      "--protocol", \.shared.protocolName, .optional(.text), as: "P",
-      "protocol of the session; required if the accessory offers several")
+      "--protocol", \.shared.protocolName, as: "P", "protocol of the session; required if the accessory offers several")
   }
 
   static var infoPlist: Option {
     Option(
-      "--info-plist", \.shared.infoPlist, .optional(.text), as: "FILE",
+      "--info-plist", \.shared.infoPlist, as: "FILE",
       "use the protocols and background modes declared in this Info.plist (XML or binary)")
   }
 
@@ -212,14 +213,12 @@ extension Option {
 
   static var deviceProfile: Option {
     Option(
-      "--device-profile", \.shared.deviceProfile, .optional(.text), as: "FILE",
+      "--device-profile", \.shared.deviceProfile, as: "FILE",
       "read what the Apple device sends and answers from FILE (docs/messages.md)")
   }
 
   static var saveFiles: Option {
-    Option(
-      "--save-files", \.shared.savedFiles, .optional(.text), as: "DIR",
-      "save files received by file transfer in DIR")
+    Option("--save-files", \.shared.savedFiles, as: "DIR", "save files received by file transfer in DIR")
   }
 
   static var allProtocols: Option {
@@ -232,8 +231,9 @@ extension Format<Duration> {
 }
 
 extension Operand {
-  static func address(_ path: Property<Root, Address>) -> Operand {
-    Operand(placeholder: "[ADDR]", 0...1, path) { $0 = try Address(typed: $1) }
+  /// An address, which users may omit if the placeholder is in brackets.
+  static func address(_ path: Property<Root, Address>, as placeholder: String = "[ADDR]") -> Operand {
+    Operand(placeholder: placeholder, (placeholder.hasPrefix("[") ? 0 : 1)...1, path) { $0 = try Address(typed: $1) }
   }
 
   static func addresses(_ path: Property<Root, [Address]>) -> Operand {

@@ -71,10 +71,10 @@ private func runAttach(_ options: AttachOptions, _ console: Console) throws -> E
   defer { progress.stop() }
   for number in 1...options.times {
     if number > 1 { _ = runtime.run(until: { false }, limit: options.pause) }
-    guard runtime.signal == nil else { break }
+    guard StopSignals.first == nil else { break }
     let clock = AttachClock(run: number, shared.protocolName, settling: shared.settleAfter, on: runtime.loop)
     let host = try HostCommandContext(
-      shared, at: options.address, for: clock, on: runtime, cables, console
+      shared, at: options.address, for: clock, on: runtime, console, cables: cables
     ) { event in
       clock.see(event)
       show(event)
@@ -85,12 +85,12 @@ private func runAttach(_ options: AttachOptions, _ console: Console) throws -> E
       wasHidden = isHidden()
       clock.stop()
     }
-    guard clock.isOver || runtime.signal == nil else { break }
+    guard clock.isOver || StopSignals.first == nil else { break }
     if !clock.isOver {
       let (code, text) = host.failure(within: shared.timeout, isHidden: wasHidden)
       if report.runs.isEmpty {
         progress.clear()
-        if !host.explainRefusal(console) { console.err("easim: \(text)") }
+        if !host.refusals.explain(console) { console.err("easim: \(text)") }
         return code
       }
       clock.run.problem = text
@@ -98,17 +98,11 @@ private func runAttach(_ options: AttachOptions, _ console: Console) throws -> E
     report.runs.append(clock.run)
     if console.isJSON {
       let run = JSONObject(AttachReport.Run.format.tree(clock.run))
-      console.out(JSONObject(event: "run", at: runtime.loop.now, side: .app, ["run": run]))
+      console.out(event: "run", at: runtime.loop.now, side: .app, ["run": run])
     }
   }
-  report.stoppedBy = report.unfinished == nil ? nil : runtime.stopper
+  report.stoppedBy = report.unfinished == nil ? nil : StopSignals.stopper
   progress.stop()
-  return conclude(report, output, runtime, console)
-}
-
-private func conclude(
-  _ report: AttachReport, _ output: RunOutput<AttachReport>, _ runtime: CommandRuntime, _ console: Console
-) -> ExitCode {
   output.write(report)
   output.show(report, report.verdict, report.headline, text: report.text, at: runtime.loop.now)
   if report.stoppedBy != nil { _ = runtime.stopped(console, " after \(report.runs.count.counted("run"))") }
@@ -118,7 +112,7 @@ private func conclude(
 extension HostCommandContext {
   /// Returns why a run got no session although nothing was refused by the accessory in a session.
   fileprivate func failure(within timeout: Duration, isHidden: Bool) -> (ExitCode, String) {
-    if let refusal { return (.refused, refusal.sentence) }
+    if let refusal = refusals.refusal { return (.refused, refusal.sentence) }
     if isHidden { return (.unreachable, Self.nothingVisible) }
     if isMissing { return explanation(within: timeout) }
     return (.timedOut, "apps did not see the protocol within \(DurationText.format(timeout))")

@@ -80,8 +80,7 @@ private func probe(
       isThere
       ? (.timedOut, "timed out after \(DurationText.format(plan.timeout))")
       : host.explanation(within: plan.timeout)
-    console.err("easim: \(text)")
-    return code
+    return console.end(code, text)
   }
   let text = finding.options.map { "\(finding): \($0)" } ?? finding.description
   console.result(Verdict(reasons: finding.options == nil ? [text] : []), text, at: runtime.loop.now)
@@ -126,14 +125,14 @@ struct BurstOptions: CommandOptions {
     .json,
     Option("--pattern", \.pattern, .optional(.choice), PayloadPattern.summary, standard: "unique").heading(
       "requests and replies"),
-    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
+    Option("--payload", \.payload, as: "FILE", "send the contents of FILE as each burst"),
     Option(
-      "--plan", \.planFile, .optional(.text), as: "FILE",
+      "--plan", \.planFile, as: "FILE",
       "follow a plan: phases with rates, sizes, payloads, requests, replies (docs/load.md)"),
     Option(
       "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
     ),
-    Option("--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
+    Option("--expect-reply", \.reply, as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
     .settleAfter,
     Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil).heading(

@@ -40,7 +40,7 @@ final class BurstSession {
       _ = runtime.loop.random.next()
       let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
-        shared, at: address, for: site, on: runtime, cables, console,
+        shared, at: address, for: site, on: runtime, console, cables: cables,
         adjust: { $0 = BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
       site.linkCounters = { [unowned host] in host.linkCounters }
       hosts.append(host)
@@ -96,12 +96,12 @@ final class BurstSession {
     let progress = RunProgress(
       console, on: runtime.loop, show: { [unowned self] in shown(in: $0) }, line: { [unowned self] in line(in: $0) })
     let isHidden = { [hosts] in hosts.contains { !$0.app.hiddenAccessories.isEmpty } }
-    let isRefused = { [hosts] in hosts.contains { $0.refusal != nil } }
+    let isRefused = { [hosts] in hosts.contains { $0.refusals.refusal != nil } }
     _ = runtime.run(until: { runner.outcome != nil || isHidden() || isRefused() })
     progress.stop()
     if runner.outcome == nil {
-      let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
-      runner.stop(runtime.stopper ?? refusal ?? HostCommandContext.nothingVisible)
+      let refusal = hosts.lazy.compactMap(\.refusals.refusal).first?.sentence
+      runner.stop(StopSignals.stopper ?? refusal ?? HostCommandContext.nothingVisible)
     }
     var report = runner.report
     report.isShard(output.shard, of: wholePlan)
@@ -145,20 +145,18 @@ final class BurstSession {
     return object
   }
 
-  // MARK: Conclusion
-
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
     var report = report
     output.compare(&report)
     // A run that reached no accessory must not overwrite the report of an earlier run.
     if report.begun > 0 { output.write(report) }
-    let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
+    let refusing = StopSignals.first == nil ? hosts.first { $0.refusals.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
     if console.isJSON || report.begun > 0 {
       let summary = "\(report.headline): \(report.ending)"
       output.show(report, report.outcome, summary, text: report.text, at: runtime.loop.now)
     }
-    if refusing?.explainRefusal(console) != true, report.begun == 0 {
+    if refusing?.refusals.explain(console) != true, report.begun == 0 {
       console.err("easim: \(explanation(report, isHidden))")
     }
     return code

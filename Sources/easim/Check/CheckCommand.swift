@@ -84,10 +84,8 @@ struct CheckOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    Option("--only", \.selection, .optional(.text), as: "N,N-M,NAME", "run these cases: 101, 300-399, syn-version"),
-    Option(
-      "--cases", \.ownCases, .optional(.text), as: "FILE",
-      "add your own cases from a Python file; --only own runs only your cases"),
+    Option("--only", \.selection, as: "N,N-M,NAME", "run these cases: 101, 300-399, syn-version"),
+    Option("--cases", \.ownCases, as: "FILE", "add your own cases from a Python file; --only own runs only your cases"),
     Option("--features", \.isForFeatures, "omit cases about features that the accessory does not declare"),
     Option("--list", \.lists, "list the cases without connecting"),
     Option("--echo", \.echo, .choice, "whether sessions echo what they receive; try finds out"),
@@ -151,7 +149,7 @@ final class CheckSession {
     try cables.openFiles(console)
     runtime.tellOfWait(at: options.address, atMost: options.stepLimit, console) { (plug.isSearching, plug.trouble) }
     console.trace?.recorder.readsLinks = true
-    let checker = Checker(plug, CheckPump(runtime.loop) { [runtime] in runtime.signal != nil }, settings)
+    let checker = Checker(plug, CheckPump(runtime.loop) { StopSignals.first != nil }, settings)
     var report: CheckReport
     do { report = try checker.run(cases) { handle($0) } } catch let absent as AccessoryAbsent {
       bar.clear()
@@ -168,7 +166,7 @@ final class CheckSession {
         bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
       }
     }
-    if let stopper = runtime.stopper { report.ending = .stopped(by: stopper) }
+    if let stopper = StopSignals.stopper { report.ending = .stopped(by: stopper) }
     report.allowsEmpty = options.shared.allowsEmpty
     (report.program, report.shards) = (Version.program, ShardSet(output.shard))
     report.planned = planned.filter { !checker.leftOut.contains($0) }.map(\.number)
@@ -184,8 +182,6 @@ final class CheckSession {
 
   private func settle() { runtime.settle(until: { cables.isQuiet }) }
 
-  // MARK: Progress
-
   private var judged = 0
 
   private func handle(_ result: CheckResult) {
@@ -197,26 +193,18 @@ final class CheckSession {
     bar.draw(Double(judged) / Double(cases.count), "\(judged) of \(cases.count) cases")
   }
 
-  // MARK: Conclusion
-
   private func conclude(_ report: CheckReport) throws -> ExitCode {
     var report = report
     try output.readBaseline(for: report)
     output.compare(&report)
     output.write(report)
     let verdict = report.outcome
-    let code = exitCode(report, verdict)
     output.show(report, verdict, report.summary, text: report.endOfList, at: runtime.loop.now)
-    switch report.ending {
-    case .complete, .stopped: break
-    case .gone(let reason): console.err("easim: the accessory did not come back: \(reason)")
+    if case .gone(let reason) = report.ending {
+      console.err("easim: the accessory did not come back: \(reason)")
+      // The loss of the accessory determines the exit code only if nothing else failed.
+      if verdict.reasons.count == 1 { return .gone }
     }
-    return code
-  }
-
-  private func exitCode(_ report: CheckReport, _ verdict: Verdict) -> ExitCode {
-    // The loss of the accessory determines the exit code only if nothing else failed.
-    if case .gone = report.ending, verdict.reasons.count == 1 { return .gone }
     return verdict.isPassed ? .done : .checkFailed
   }
 }

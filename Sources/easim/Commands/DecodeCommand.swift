@@ -62,8 +62,7 @@ private struct DecodeOptions: CommandOptions {
       "format: raw, hex, transcript, log, pcap, pcapng, btsnoop or packetlogger (default: detected)"),
     Option("--verbose", short: "-v", \.isVerbose, "show every parameter of control messages, and every byte"),
     Option(
-      "--sessions", \.sessions, .optional(.text), as: "FOLDER|-",
-      "write each session's bytes to files in FOLDER; - prints them in hex"),
+      "--sessions", \.sessions, as: "FOLDER|-", "write each session's bytes to files in FOLDER; - prints them in hex"),
     Option(
       "--stats", \.wantsStatistics,
       "print rates, retransmissions, round trips and gaps for each cable and direction"),
@@ -112,8 +111,7 @@ private final class CapturePrinter {
       if let failure { throw failure }
     } catch let error as CaptureError {
       flush()
-      console.err("easim: \(name):\(error)")
-      return .usage
+      return console.end(.usage, "\(name):\(error)")
     }
     let skipped = decoder.skippedLines
     if skipped.count > 0 {
@@ -181,8 +179,6 @@ private final class CapturePrinter {
     if !text.isEmpty { console.out(text, ending: "") }
     text.removeAll(keepingCapacity: true)
   }
-
-  // MARK: Conclusion
 
   private func conclude() -> ExitCode {
     if options.wantsStatistics {
@@ -262,8 +258,7 @@ private struct TraceOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE|-")]
   static let options: [Option<Self>] = [
-    Option(
-      "--out", \.out, .optional(.text), as: "FILE", "write the page to FILE (default: FILE.html beside the capture)"),
+    Option("--out", \.out, as: "FILE", "write the page to FILE (default: FILE.html beside the capture)"),
     Option("--as", \.form, .optional(.choice), as: "FORM", "format of FILE, as for 'easim decode' (default: detected)"),
     .traceLimit,
   ]
@@ -298,8 +293,8 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   let page = recorder.page(TraceVerdict("capture", "\(name): \(summary.text)"))
   if let reason = PatientFile.write(page, to: file) { console.lose(out, reason) } else { console.out(out) }
   if summary.hasContents { return .done }
-  console.err("easim: \(name), read as \((decoder.form ?? .hex).rawValue), has nothing to show: \(summary.text)")
-  return .checkFailed
+  return console.end(
+    .checkFailed, "\(name), read as \((decoder.form ?? .hex).rawValue), has nothing to show: \(summary.text)")
 }
 
 private struct TracedCapture {

@@ -69,6 +69,5 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
     return demonstration.passed == true ? .done : .checkFailed
   }
   if let code = runtime.stopped(console, " before the demonstration ended") { return code }
-  console.err("easim: the demonstration did not end within a minute")
-  return .timedOut
+  return console.end(.timedOut, "the demonstration did not end within a minute")
 }

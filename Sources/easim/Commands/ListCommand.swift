@@ -4,7 +4,6 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
-import Certificates
 
 extension CommandSpec {
   static let list = CommandSpec(
@@ -24,14 +23,11 @@ extension CommandSpec {
 
 private struct ListOptions: CommandOptions {
   var addresses: [Address] = []
-  var protocolName: String?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option(
-      "--protocol", \.protocolName, .optional(.text), as: "P",
-      "list only accessories that offer the protocol P, or whose protocols are still unknown"),
+    .protocolName.described("list only accessories that offer the protocol P, or whose protocols are still unknown"),
     .json,
   ]
 }
@@ -54,7 +50,7 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
       return made
     }
     if let code = runtime?.stopped(console, " before every device had answered") { return code }
-    found += present.filter { options.protocolName.map($0.mayOffer) ?? true }
+    found += present.filter { options.shared.protocolName.map($0.mayOffer) ?? true }
   }
   if console.isJSON {
     for accessory in found { console.out(accessory.listing) }
@@ -193,16 +189,14 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
       console.isJSON ? seen.listing(at: runtime.loop.now) : seen.dump(options.layout, address: address))
     return .done
   }
-  if host.explainRefusal(console) { return .refused }
+  if host.refusals.explain(console) { return .refused }
   if let code = runtime.stopped(console, " before an accessory was ready") { return code }
   if !host.isMissing, host.app.hiddenAccessories.isEmpty {
-    console.err("easim: the accessory did not become ready within \(DurationText.format(timeout))")
-    return .timedOut
+    return console.end(.timedOut, "the accessory did not become ready within \(DurationText.format(timeout))")
   }
   let (code, text) =
     host.isMissing ? host.explanation(within: timeout) : (.unreachable, HostCommandContext.nothingVisible)
-  console.err("easim: \(text)")
-  return code
+  return console.end(code, text)
 }
 
 private final class Onlooker: AppHandler {

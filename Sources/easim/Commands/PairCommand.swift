@@ -1,7 +1,6 @@
 import AccessoryBluetooth
 import AccessoryCore
 import AccessoryFormats
-import AccessorySessions
 import Glibc
 
 extension CommandSpec {
@@ -36,12 +35,10 @@ private struct PairOptions: CommandOptions {
   var timeout = Duration.seconds(30)
   var shared = SharedOptions()
 
-  static let operands: [Operand<Self>] = [
-    Operand(placeholder: "[bt:DEVICE]", 0...1, \.address) { $0 = try Address(typed: $1) }
-  ]
+  static let operands: [Operand<Self>] = [.address(\.address, as: "[bt:DEVICE]")]
   static let options: [Option<Self>] = [
     Option("--timeout", \.timeout, .someTime, "how long to scan, and how long to wait for the device"),
-    Option("--pin", \.pin, .optional(.text), as: "PIN", "the PIN that the device asks for"),
+    Option("--pin", \.pin, as: "PIN", "the PIN that the device asks for"),
     Option("--yes", \.isYes, "answer every pairing question with yes"), .json,
   ]
 }
@@ -50,9 +47,7 @@ private struct UnpairOptions: CommandOptions {
   var address = Address.bluetooth(.init())
   var shared = SharedOptions()
 
-  static let operands: [Operand<Self>] = [
-    Operand(placeholder: "bt:DEVICE", 1...1, \.address) { $0 = try Address(typed: $1) }
-  ]
+  static let operands: [Operand<Self>] = [.address(\.address, as: "bt:DEVICE")]
   static let options: [Option<Self>] = [.timeout, .json]
 }
 
@@ -78,7 +73,12 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
   let pairing = Pairing(selector, by: blueZ, capability: answers.capability) { event in
     switch event {
     case .found(let device):
-      if let before = shown[device.path], !before.isNews(device) { return }
+      // The signal strength changes all the time, which is not worth a line.
+      if let before = shown[device.path],
+        (before.name, before.services, before.isPaired) == (device.name, device.services, device.isPaired)
+      {
+        return
+      }
       shown[device.path] = device
       console.show(device)
     case .begun(let device): console.err("easim: pairing with \(device.title.printable)")
@@ -97,8 +97,7 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     console.show(device, paired: true)
     return .done
   case .failure(let error)?:
-    console.err("easim: \(answers.unanswered ?? "\(error)")")
-    return error.exitCode
+    return console.end(error.exitCode, "\(answers.unanswered ?? "\(error)")")
   case nil: break
   }
   if isScan {
@@ -106,11 +105,10 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     return shown.isEmpty ? .unreachable : .done
   }
   if let code = runtime.stopped(console, " before the device was paired") { return code }
-  console.err(
-    "easim: \(options.address) was not seen within \(options.timeout); make the device visible (most accessories have "
-      + "a button for this), and try again"
-  )
-  return .unreachable
+  return console.end(
+    .unreachable,
+    "\(options.address) was not seen within \(options.timeout); make the device visible (most accessories have a button "
+      + "for this), and try again")
 }
 
 private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> ExitCode {
@@ -119,15 +117,9 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   let blueZ = BlueZ(on: runtime.loop)
   blueZ.start()
   _ = runtime.run(until: { blueZ.state != .starting }, limit: options.shared.timeout)
-  if case .unavailable(let reason) = blueZ.state {
-    console.err("easim: \(reason)")
-    return reason.exitCode
-  }
+  if case .unavailable(let reason) = blueZ.state { return console.end(reason.exitCode, "\(reason)") }
   let devices = blueZ.devices.filter { $0.isMeant(by: selector) }
-  guard !devices.isEmpty else {
-    console.err("easim: this machine has no device \(options.address)")
-    return .unreachable
-  }
+  guard !devices.isEmpty else { return console.end(.unreachable, "this machine has no device \(options.address)") }
   var left = devices.count
   var failure: BluetoothError?
   for device in devices {
@@ -137,14 +129,8 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
     }
   }
   _ = runtime.run(until: { left == 0 }, limit: options.shared.timeout)
-  if let failure {
-    console.err("easim: \(failure)")
-    return failure.exitCode
-  }
-  guard left == 0 else {
-    console.err("easim: BlueZ did not answer within \(options.shared.timeout)")
-    return .timedOut
-  }
+  if let failure { return console.end(failure.exitCode, "\(failure)") }
+  guard left == 0 else { return console.end(.timedOut, "BlueZ did not answer within \(options.shared.timeout)") }
   for device in devices { console.show(device, paired: false) }
   return .done
 }
@@ -196,23 +182,24 @@ private final class PairingAnswers {
       console.err("easim: \(question) yes")
       return answer(true)
     }
-    guard let input else {
-      unanswered = "it asks: \(question) To answer yes without a terminal, use --yes"
-      return answer(false)
-    }
-    console.err("\(question) [y/n]")
-    pending = { line in answer(["y", "yes"].contains(line?.lowercased())) }
-    input.want()
+    let problem = "it asks: \(question) To answer yes without a terminal, use --yes"
+    prompt("\(question) [y/n]", otherwise: problem) { answer(["y", "yes"].contains($0?.lowercased())) }
   }
 
   private func ask(_ question: String, _ answer: @escaping (String?) -> Void) {
     if let pin = options.pin { return answer(pin) }
+    prompt(question, otherwise: "it asks for a PIN: --pin PIN") { line in
+      answer(line.flatMap { $0.isEmpty ? nil : $0 })
+    }
+  }
+
+  private func prompt(_ text: String, otherwise problem: String, _ answer: @escaping (String?) -> Void) {
     guard let input else {
-      unanswered = "it asks for a PIN: --pin PIN"
+      unanswered = problem
       return answer(nil)
     }
-    console.err(question)
-    pending = { line in answer(line.flatMap { $0.isEmpty ? nil : $0 }) }
+    console.err(text)
+    pending = answer
     input.want()
   }
 
@@ -221,25 +208,15 @@ private final class PairingAnswers {
   }
 }
 
-extension BluetoothDevice {
-  /// Returns true if the change is worth printing. Changes in signal strength are not worth printing, because the
-  /// signal strength changes all the time.
-  fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
-    (name, services, isPaired) != (now.name, now.services, now.isPaired)
-  }
-}
-
 extension Console {
   fileprivate func show(_ device: BluetoothDevice, paired: Bool? = nil) {
     if isJSON {
       return out(
-        JSONObject(
-          event: paired == nil ? "found" : "result", at: .origin,
-          [
-            "on": "\(Address.bluetooth(.init(adapter: device.adapter, device: device.address)))", "name": device.name,
-            "paired": paired ?? device.isPaired, "accessory": device.isAccessory, "signal": device.signal,
-          ]
-        ))
+        event: paired == nil ? "found" : "result",
+        [
+          "on": "\(Address.bluetooth(.init(adapter: device.adapter, device: device.address)))", "name": device.name,
+          "paired": paired ?? device.isPaired, "accessory": device.isAccessory, "signal": device.signal,
+        ])
     }
     if let paired { return out("\(paired ? "paired" : "forgotten"): \(device.title.printable) (bt:\(device.address))") }
     let signal = device.signal.map { "\($0) dBm" } ?? "-"

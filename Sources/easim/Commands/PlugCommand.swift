@@ -24,17 +24,14 @@ private struct PlugOptions: CommandOptions {
   var address = Address.standardLocal
   var limit: Duration?
   var takesAnyDevice = false
-  var takesAnyUser = false
   var shared = SharedOptions()
 
-  static let operands: [Operand<Self>] = [
-    Operand(placeholder: "usbip:HOST:PORT", 1...1, \.address) { $0 = try Address(typed: $1) }
-  ]
+  static let operands: [Operand<Self>] = [.address(\.address, as: "usbip:HOST:PORT")]
   static let options: [Option<Self>] = [
     .timeout.described("how long to wait for the first accessory"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
     Option("--any-device", \.takesAnyDevice, "also attach devices that are not accessories"),
-    Option("--any-user", \.takesAnyUser, "also attach from other users' servers on this machine"),
+    .anyUser.described("also attach from other users' servers on this machine"),
     .allowRemote, .json,
   ]
 }
@@ -51,7 +48,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   let patience = options.shared.timeout
   let runtime = try CommandRuntime(console)
   let users = TrustedUsers()
-  let rules = PlugRules(takesAnyDevice: options.takesAnyDevice) { [takesAnyUser = options.takesAnyUser] connection in
+  let takesAnyUser = options.shared.takesAnyUser
+  let rules = PlugRules(takesAnyDevice: options.takesAnyDevice) { connection in
     takesAnyUser ? .trusted : users.judge(TCPPeer(of: connection))
   }
   let plugs = KernelPlugs(host: host, port: port, rules: rules, on: runtime.loop) { event in
@@ -64,18 +62,15 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard plugs.hasAccepted else {
     if let code = runtime.stopped(console, " before an accessory was attached") { return code }
     let reason = TransportError.unusable(address, plugs.trouble?.withOption ?? "it does not answer")
-    console.err("easim: \(address.explanation(of: reason, within: patience))")
-    return .unreachable
+    return console.end(.unreachable, "\(address.explanation(of: reason, within: patience))")
   }
   _ = runtime.run(until: { plugs.failure != nil }, limit: options.limit)
   plugs.end()
   if let failure = plugs.failure {
     guard plugs.controller != nil else { throw UsageError(failure.description) }
-    console.err("easim: \(failure)")
-    return .checkFailed
+    return console.end(.checkFailed, "\(failure)")
   }
-  console.err("easim: unplugged; \(plugs.count.counted("accessory", "accessories")) attached")
-  return .done
+  return console.end(.done, "unplugged; \(plugs.count.counted("accessory", "accessories")) attached")
 }
 
 extension TrustedUsers {

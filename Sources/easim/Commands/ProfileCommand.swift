@@ -116,7 +116,7 @@ extension Console {
   fileprivate func show(
     event: String, _ text: String, passed: Bool? = nil, severity: SourceProblem.Severity? = nil
   ) {
-    out(JSONObject(event: event, at: .origin, ["passed": passed, "severity": severity?.rawValue, "text": text]))
+    out(event: event, ["passed": passed, "severity": severity?.rawValue, "text": text])
   }
 }
 

@@ -2,7 +2,6 @@ import AccessoryBluetooth
 import AccessoryCables
 import AccessoryCore
 import AccessoryFormats
-import AccessorySessions
 import AccessoryUSB
 import CLinux
 import Certificates
@@ -30,12 +29,11 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
   if console.isJSON {
     for examination in found {
       console.out(
-        JSONObject(
-          event: "result", at: .origin,
-          [
-            "check": examination.name, "passed": examination.passed, "text": examination.finding.text,
-            "remedy": examination.finding.remedy,
-          ]))
+        event: "result",
+        [
+          "check": examination.name, "passed": examination.passed, "text": examination.finding.text,
+          "remedy": examination.finding.remedy,
+        ])
     }
   } else {
     let rows = found.map { [$0.finding.mark, $0.name, $0.purpose, $0.finding.text] }

@@ -2,7 +2,6 @@ import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessorySessions
-import Certificates
 import Glibc
 import IAP2
 
@@ -45,7 +44,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let address = options.address
   let runtime = try CommandRuntime(console)
   let front: any EADemoFront =
-    Terminal.isThere && !console.isJSON
+    Terminal.isThere() && !console.isJSON
     ? EADemoScreenFront(console) : EADemoPipeFront(console, isTimed: options.isTimed)
   let cables = CableOptions(options.shared, on: runtime.loop) { front.show($0) }
   let deviceSettings = try DeviceSettings(options.shared, at: address, timeout: nil, on: runtime.loop, console)
@@ -68,7 +67,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   try front.start(driver, on: runtime.loop)
   try dialer.start()
   _ = runtime.run(until: { driver.isOver || refusals.refusal != nil && device.published.isEmpty })
-  let isRefused = !driver.isOver && runtime.signal == nil && refusals.refusal != nil
+  let isRefused = !driver.isOver && StopSignals.first == nil && refusals.refusal != nil
   driver.close()
   dialer.stop()
   device.unplugAll("easim is exiting")
@@ -178,8 +177,6 @@ final class EADemoDriver: AppHandler {
     } catch let error as UsageError { failure = error.message } catch { failure = "\(error)" }
     execute(app.saved(path, failure, count: bytes.count))
   }
-
-  // MARK: The app
 
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { handle(.appeared(accessory)) }
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { handle(.disappeared(accessory)) }

@@ -129,7 +129,7 @@ final class EADemoScreenFront: EADemoFront {
 
   private func draw(_ app: EADemoApp) {
     guard let terminal else { return }
-    let (width, height) = terminal.size
+    let (width, height) = Terminal.size(of: STDOUT_FILENO)
     terminal.draw(screen.rows(app, width: width, height: height))
   }
 

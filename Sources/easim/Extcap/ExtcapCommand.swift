@@ -34,15 +34,13 @@ private struct ExtcapOptions: CommandOptions {
 
   static let options: [Option<Self>] = [
     Option("--extcap-interfaces", \.lists, "list the interfaces"),
-    Option("--extcap-version", \.version, .optional(.text), as: "V", "Wireshark's version (unused)"),
-    Option("--extcap-interface", \.interface, .optional(.text), as: "NAME", "the interface to use"),
+    Option("--extcap-version", \.version, as: "V", "Wireshark's version (unused)"),
+    Option("--extcap-interface", \.interface, as: "NAME", "the interface to use"),
     Option("--extcap-dlts", \.wantsTypes, "list the interface's link types"),
     Option("--extcap-config", \.wantsSettings, "list the interface's settings (there are none)"),
     Option("--capture", \.captures, "record the interface to --fifo until the pipe is closed"),
-    Option("--fifo", \.fifo, .optional(.text), as: "FILE", "the named pipe or file to write pcapng to"),
-    Option(
-      "--extcap-capture-filter", \.filter, .optional(.text), as: "FILTER",
-      "must be empty; use Wireshark's display filter instead"),
+    Option("--fifo", \.fifo, as: "FILE", "the named pipe or file to write pcapng to"),
+    Option("--extcap-capture-filter", \.filter, as: "FILTER", "must be empty; use Wireshark's display filter instead"),
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--extcap-interfaces", "--extcap-dlts", "--extcap-config", "--capture"])
@@ -70,9 +68,8 @@ private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> E
     throw UsageError("capture filters are not supported: use a display filter, such as iap2.session == 1")
   }
   guard let interface = try found().first(where: { $0.name == name }) else {
-    console.err(
-      "easim: the interface \(name) no longer exists: 'easim extcap --extcap-interfaces' lists all interfaces")
-    return .unreachable
+    return console.end(
+      .unreachable, "the interface \(name) no longer exists: 'easim extcap --extcap-interfaces' lists all interfaces")
   }
   return try interface.record(to: fifo, console)
 }
@@ -119,8 +116,7 @@ struct ExtcapInterface {
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }
     guard let line = ControlLine(path: socket) else {
-      console.err("easim: the program of \(name) has ended")
-      return .unreachable
+      return console.end(.unreachable, "the program of \(name) has ended")
     }
     line.send("record \(id)\n")
     var buffer = [UInt8](repeating: 0, count: 65_536)

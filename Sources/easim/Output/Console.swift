@@ -100,6 +100,10 @@ final class Console {
 
   func out(_ object: JSONObject) { out(object.text) }
 
+  func out(
+    event: String, at time: Instant = .origin, side: TimelineEvent.Side? = nil, _ members: JSONObject
+  ) { out(JSONObject(event: event, at: time, side: side, members)) }
+
   /// Prints lines that contain a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
@@ -127,6 +131,12 @@ final class Console {
     trace?.lastLine = line.hasPrefix("easim: ") ? String(line.dropFirst("easim: ".count)) : line
     // Error messages may quote names from untrusted sources.
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
+  }
+
+  /// Prints the last message of a command, and returns its exit code.
+  func end(_ code: ExitCode, _ text: String) -> ExitCode {
+    err("easim: \(text)")
+    return code
   }
 
   func errWhole(_ line: String) { stderr.add(aboveFooter(line + "\n"), .line, at: now) }

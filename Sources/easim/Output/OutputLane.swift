@@ -107,8 +107,6 @@ final class OutputLane: Sendable {
     return unwritten
   }
 
-  // MARK: Thread
-
   private func run() {
     while true {
       let (outlet, bytes) = state.wait { $0.next() } ?? (nil, [])

@@ -10,9 +10,8 @@ extension Console {
     let shown = Array(reply.prefix(ReplyText.mostInJSON))
     let text = ReplyText.text(shown)
     out(
-      JSONObject(
-        event: "reply", at: time, side: .app,
-        ["bytes": reply.count, "text": text, "hex": text == nil ? Hex.plain(shown) : nil]))
+      event: "reply", at: time, side: .app,
+      ["bytes": reply.count, "text": text, "hex": text == nil ? Hex.plain(shown) : nil])
   }
 }
 

@@ -23,10 +23,8 @@ final class Terminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var escapeTimer: LoopTimer?
 
-  static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
-
   /// Returns whether stdin is a terminal and whether `descriptor` is a terminal whose cursor can be moved.
-  static func isThere(showingOn descriptor: Int32) -> Bool {
+  static func isThere(showingOn descriptor: Int32 = STDOUT_FILENO) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
   }
@@ -114,10 +112,6 @@ final class Terminal: DescriptorHandler {
     // the foreground.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
-
-  // MARK: Screen
-
-  var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
 
   /// Returns how many columns and lines a terminal has, or 80 and 24 if it does not report them.
   static func size(of descriptor: Int32) -> (width: Int, height: Int) {

@@ -54,9 +54,7 @@ struct PipeOptions: CommandOptions {
       default: throw UsageError("--listen \(word): expected unix:PATH or tcp:HOST:PORT")
       }
     },
-    Option(
-      "--as-accessory", \.profile, .optional(.text), as: "PROFILE",
-      "act as this accessory instead of as the device"),
+    Option("--as-accessory", \.profile, as: "PROFILE", "act as this accessory instead of as the device"),
     Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: plug the accessory in at ADDR, as for easim run")
       .standard("local:"),
     Option("--reconnect", \.reconnects, "continue with a new session if the other end comes back"),
@@ -85,7 +83,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   let host = PipeHost(options, on: runtime.loop) { console.err("easim: \($0)") }
   let cables = CableOptions(options.shared, on: runtime.loop, report: report)
   let context = try HostCommandContext(
-    options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
+    options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, console, cables: cables,
     adjust: { settings in
       // Each connection to the listener needs its own session. iAP2 allows several sessions for one protocol, although
       // Apple's systems give an app only one.
@@ -106,14 +104,13 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   }
   runtime.flush(streams)
   if let verdict, verdict != .unreachable { return verdict }
-  if context.explainRefusal(console) { return .refused }
-  if runtime.signal != nil, options.listen != nil { return .done }
+  if context.refusals.explain(console) { return .refused }
+  if StopSignals.first != nil, options.listen != nil { return .done }
   if let code = runtime.stopped(console, "; \(progress)") { return code }
   let (code, text) =
     ended && verdict == nil
     ? (.unreachable, HostCommandContext.nothingVisible) : context.explanation(within: options.shared.timeout)
-  console.err("easim: \(text)")
-  return code
+  return console.end(code, text)
 }
 
 private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Console) throws -> ExitCode {
@@ -143,20 +140,19 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
   try accessory.plugIn()
   _ = runtime.run(until: { pipe.verdict != nil || accessory.failure != nil })
   streams.closeSessions()
-  accessory.unplug(runtime.stopper ?? "the pipe is over")
+  accessory.unplug(StopSignals.stopper ?? "the pipe is over")
   runtime.settle(until: { accessory.runningPrograms == 0 }, limit: ExecBehavior.grace * 3)
   runtime.flush(streams)
   if let verdict = pipe.verdict { return verdict }
   if let failure = accessory.failure {
-    console.err("easim: cannot be plugged in at \(options.place): \(failure)")
-    return .usage
+    return console.end(.usage, "cannot be plugged in at \(options.place): \(failure)")
   }
   return .done
 }
 
 extension CommandRuntime {
   fileprivate func flush(_ streams: PipeStreams) {
-    if signalCount > 0 { return streams.abandon() }
+    if StopSignals.count > 0 { return streams.abandon() }
     var isFlushed = false
     streams.finish { isFlushed = true }
     _ = run(until: { isFlushed })

@@ -38,12 +38,8 @@ private struct ProxyOptions: CommandOptions {
   var shared = SharedOptions()
 
   static let options: [Option<Self>] = [
-    Option("--device", \.device, as: "ADDR", "where the device connects, as for 'easim run --on'") {
-      $0 = try Address(typed: $1)
-    },
-    Option("--accessory", \.accessory, as: "ADDR", "where the accessory is, as for 'easim send'") {
-      $0 = try Address(typed: $1)
-    },
+    Option(address: "--device", \.device, "where the device connects, as for 'easim run --on'"),
+    Option(address: "--accessory", \.accessory, "where the accessory is, as for 'easim send'"),
     Option("--for", \.limit, .optional(.duration), "disconnect both after TIME"),
     .fault, .allowRemote, .anyUser, .json, .seed, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]
@@ -92,18 +88,16 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
   proxy.stop()
   runtime.settle(until: { cables.isQuiet })
   if isOver, let failure = proxy.failure {
-    console.err("easim: no device can connect at \(device): \(failure)")
-    return .usage
+    return console.end(.usage, "no device can connect at \(device): \(failure)")
   }
   if isOver, let refusal {
-    console.err("easim: cannot wait for an accessory at \(accessory): \(refusal)")
-    return .unreachable
+    return console.end(.unreachable, "cannot wait for an accessory at \(accessory): \(refusal)")
   }
   let counts = proxy.counts
-  console.err(
-    "easim: \(counts.attachments.counted("attachment")), \(counts.fromAccessory.counted("byte")) from the accessory, "
+  return console.end(
+    .done,
+    "\(counts.attachments.counted("attachment")), \(counts.fromAccessory.counted("byte")) from the accessory, "
       + "\(counts.fromDevice) from the device")
-  return .done
 }
 
 /// Prints each packet as a line of JSON, in the form that `packet.list` returns.

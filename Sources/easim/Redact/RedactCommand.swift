@@ -36,7 +36,7 @@ private struct RedactOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [Operand(each: "FILE…", 1...1_000, \.paths, .text)]
   static let options: [Option<Self>] = [
-    Option("--out", \.out, .optional(.text), as: "PATH", "write the result of the only FILE to PATH").standard(nil),
+    Option("--out", \.out, as: "PATH", "write the result of the only FILE to PATH").standard(nil),
     Option("--payload", \.blanksPayload, "also replace what apps and accessories sent each other"),
     Option(each: "--keep", \.kept, .choice, as: "KIND", "keep secrets of this kind (see above)"),
     .json,

@@ -51,12 +51,8 @@ private struct ReplayOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE")]
   static let options: [Option<Self>] = [
-    Option(
-      "--on", \.place, .optional(.text), as: "ADDR", "plug the recorded accessory in at ADDR, as for easim run",
-      standard: "local:"),
-    Option("--at", \.address, as: "ADDR", "play the recorded app against the accessory at ADDR") {
-      $0 = try Address(typed: $1)
-    },
+    Option("--on", \.place, as: "ADDR", "plug the recorded accessory in at ADDR, as for easim run", standard: "local:"),
+    Option(address: "--at", \.address, "play the recorded app against the accessory at ADDR"),
     Option("--speed", \.settings.speed, as: "N|max", "replay delays N times as fast; max: without delays") {
       speed, word in
       if word == "max" {
@@ -68,9 +64,8 @@ private struct ReplayOptions: CommandOptions {
       }
       speed = factor
     },
-    Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes listed in FILE"),
-    Option(
-      "--learn", \.learn, .optional(.text), as: "FIRST", "print a mask of the bytes in which two recordings differ"),
+    Option("--mask", \.mask, as: "FILE", "do not compare the bytes listed in FILE"),
+    Option("--learn", \.learn, as: "FIRST", "print a mask of the bytes in which two recordings differ"),
     Option(
       "--any-order", \.settings.takesAnyOrder,
       "with --on: sessions of different protocols may be opened in any order"),
@@ -149,8 +144,7 @@ private func learn(_ first: String, _ second: String, _ recording: Recording, _ 
   let other = try load(first)
   let mask: ReplayMask
   do throws(ReplayMask.Mismatch) { mask = try ReplayMask(differencesOf: other, and: recording) } catch {
-    console.err("easim: \(error)")
-    return .checkFailed
+    return console.end(.checkFailed, "\(error)")
   }
   console.out(
     JSON5Writer.write(
@@ -186,13 +180,13 @@ private func playAccessory(
   // Unplugging ends the sessions, so their progress must be saved first.
   let progress = accessory.progress
   // Makes sure that the last bytes are sent before the accessory is unplugged.
-  accessory.unplug(runtime.stopper ?? "the recording is over")
+  accessory.unplug(StopSignals.stopper ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {
     console.err("easim: cannot be plugged in at \(place): \(failure)")
     return Played(code: .usage)
   }
-  return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
+  return Played(progress: progress, stoppedBy: StopSignals.stopper, time: runtime.loop.now)
 }
 
 /// Prints what a replay is waiting for if it has been waiting for the same thing for a while.
@@ -227,16 +221,16 @@ private func playApp(
   let app = ReplayedApp(recording, settings, on: runtime.loop)
   let cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
   let host = try HostCommandContext(
-    options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, cables, console,
+    options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, console, cables: cables,
     // The app sees all protocols, because the recording does not show which ones the app declared.
     adjust: { $0.rules.ignoreInfoPlist() }, report: console.show)
   try cables.openFiles(console)
   // Unplugging ends the sessions, so their progress must be saved first.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
-  if host.explainRefusal(console) { return Played(code: .refused) }
-  if app.isOver || runtime.signal != nil {
-    return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
+  if host.refusals.explain(console) { return Played(code: .refused) }
+  if app.isOver || StopSignals.first != nil {
+    return Played(progress: progress, stoppedBy: StopSignals.stopper, time: runtime.loop.now)
   }
   let (code, text) = host.explanation(within: options.shared.timeout)
   console.err("easim: \(text)")

@@ -2,7 +2,6 @@ import AccessoryCaptures
 import AccessoryFormats
 import AccessoryReplay
 import AccessoryRuns
-import AccessorySessions
 
 struct ReplayReport: Equatable {
   struct Row: Equatable, Sendable {

@@ -72,18 +72,16 @@ private struct RunOptions: CommandOptions {
     Option(
       "--quirk", \.quirks, as: "Q", "add a quirk, such as flicker or session,answer=refuse", isRepeatable: true
     ) { $0.append(try Quirk.format.read(option: $1)) },
-    Option(
-      "--scenario", \.scenario, .optional(.text), as: "NAME",
-      "simulate a scenario's accessories and cables (see above)"),
+    Option("--scenario", \.scenario, as: "NAME", "simulate a scenario's accessories and cables (see above)"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
     Option(
       "--handshake-timeout", \.handshakeTimeout, .duration,
       "disconnect hosts that are silent for TIME during the handshake; 0s for never"),
     Option(
-      "--control", \.control, .optional(.text), as: "PATH",
+      "--control", \.control, as: "PATH",
       "let programs control the accessories through this unix socket, as 'easim serve' does"),
     Option(
-      "--signer", \.signer, .optional(.text), as: "SIGNER",
+      "--signer", \.signer, as: "SIGNER",
       "get the certificate and signatures from your coprocessor (docs/your-accessory.md)"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
     .capture, .trace, .traceLimit,
@@ -153,18 +151,16 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let isOver = runtime.run(until: { terminal?.isOver == true || isHopeless() }, limit: options.limit)
   terminal?.close()
   if isOver, terminal?.isOver != true, let failure = accessories.first?.failure {
-    console.err("easim: cannot be plugged in at \(options.place): \(failure)")
-    return .usage
+    return console.end(.usage, "cannot be plugged in at \(options.place): \(failure)")
   }
   for accessory in accessories {
     accessory.unplug(
-      runtime.stopper
+      StopSignals.stopper
         ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
-  console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
-  return .done
+  return console.end(.done, "unplugged; \(served), \(bytes.counted("byte")) in all")
 }
 
 private func profiles(_ options: RunOptions) throws -> [Profile] {
@@ -216,10 +212,9 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   _ = runtime.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: options.limit)
   if let failure = side.failure { throw failure }
   let isOver = side.isOver
-  side.tearDown(runtime.stopper ?? "the scenario is over")
+  side.tearDown(StopSignals.stopper ?? "the scenario is over")
   runtime.settle(until: { !side.hasDevice })
-  console.err("easim: \(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
-  return .done
+  return console.end(.done, "\(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
 }
 
 private func makeSigner(_ options: RunOptions, _ console: Console) throws -> LineSigner? {
@@ -258,6 +253,5 @@ private func runControlled(
   terminal?.close()
   server.stop()
   runtime.settle(until: { server.isQuiet })
-  console.err("easim: unplugged")
-  return .done
+  return console.end(.done, "unplugged")
 }

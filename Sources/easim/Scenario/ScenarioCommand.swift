@@ -60,13 +60,12 @@ struct ScenarioOptions: CommandOptions {
   ]
   static let options: [Option<Self>] = [
     Option(
-      "--client", \.client, .optional(.text), as: "C",
-      "the example app: RobustClient (default), naive (the one that fails), or a name"),
+      "--client", \.client, as: "C", "the example app: RobustClient (default), naive (the one that fails), or a name"),
     Option("--file", \.showsFile, "show the scenario's file instead of its description"),
     Option("--real-time", \.isRealTime, "run in real time, with real authentication"),
     Option("--all", \.playsAll, "with run: run all scenarios in virtual time, and print one line each"),
     .report.described("with --all: write the results: .json, .html or .xml (JUnit)"),
-    Option("--at", \.place, .optional(.text), as: "ADDR", "use the accessories at ADDR, in real time"),
+    Option("--at", \.place, as: "ADDR", "use the accessories at ADDR, in real time"),
     .shard.described("with --all: run part I of N"),
     .allowEmpty.described("with --all: exit with 0 even if the part has no scenarios"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
@@ -194,11 +193,11 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   var all = ScenarioReport(names, options: options.reportedWords, shard: output.shard, program: Version.program)
   all.allowsEmpty = options.shared.allowsEmpty
   let trace = try CaptureFile.trace(for: options.shared, console, isVirtual: true)
-  let runtime = try CommandRuntime(console)
+  _ = try CommandRuntime(console)
   let bar = ProgressBar(console)
   let share = output.shard.share(of: names.count)
   for (index, name) in names[share].enumerated() {
-    all.stoppedBy = runtime.stopper
+    all.stoppedBy = StopSignals.stopper
     if all.stoppedBy != nil { break }
     bar.draw(Double(index) / Double(share.count), "\(index) of \(share.count.counted("scenario")): \(name)")
     let scenario = try library.scenario(name)
@@ -331,7 +330,6 @@ extension ScenarioVerdict {
 /// the app.
 final class ScenarioAtAddress {
   private let scenario: Scenario
-  private let pattern: String
   private let addresses: [Address]
   private let console: Console
   private let runtime: CommandRuntime
@@ -345,7 +343,6 @@ final class ScenarioAtAddress {
     _ console: Console
   ) throws {
     self.scenario = scenario
-    self.pattern = pattern
     self.console = console
     addresses = try ScenarioAddresses.addresses(pattern, for: scenario, option: "--at")
     timeout = shared.timeout
@@ -375,8 +372,7 @@ final class ScenarioAtAddress {
   private func giveUp() -> ExitCode {
     side.tearDown()
     if let code = runtime.stopped(console, " before there was an accessory") { return code }
-    console.err("easim: \(addresses[0].explanation(of: side.trouble, within: timeout))")
-    return .unreachable
+    return console.end(.unreachable, "\(addresses[0].explanation(of: side.trouble, within: timeout))")
   }
 
   private func dialer(for device: Device, _ place: Int) throws -> Dialer? {

@@ -42,12 +42,10 @@ private struct ServeOptions: CommandOptions {
 
   static let options: [Option<Self>] = [
     Option("--stdio", \.isStandard, "serve one client on standard input and output"),
-    Option("--control", \.control, .optional(.text), as: "PATH", "also serve on a unix socket"),
-    Option(
-      "--remote", \.remote, .optional(.text), as: "HOST:PORT",
-      "also serve on a TCP port, for clients that know the token"),
-    Option("--http", \.http, .optional(.text), as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
-    Option("--keep", \.keep, .optional(.text), as: "DIR", "keep captures and run reports in this folder"),
+    Option("--control", \.control, as: "PATH", "also serve on a unix socket"),
+    Option("--remote", \.remote, as: "HOST:PORT", "also serve on a TCP port, for clients that know the token"),
+    Option("--http", \.http, as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
+    Option("--keep", \.keep, as: "DIR", "keep captures and run reports in this folder"),
     .allowExec, .allowRemote, .anyUser, .seed,
   ]
   static let rules: [OptionRule] = [.exclusive(["--stdio", "--http"])]
@@ -290,7 +288,7 @@ private struct CtlOptions: CommandOptions {
     Operand(each: "KEY=VALUE…", 0...1_000, \.parameters, .text),
   ]
   static let options: [Option<Self>] = [
-    Option("--control", \.control, .optional(.text), as: "PATH", "the server's unix socket")
+    Option("--control", \.control, as: "PATH", "the server's unix socket")
   ]
 }
 
@@ -300,8 +298,8 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
   }
   let params = try ControlWords.params(options.parameters, for: options.method)
   guard let line = ControlLine(path: path) else {
-    console.err("easim: no server answers at \(path): start one with 'easim serve --control \(path.shellWord)'")
-    return .unreachable
+    return console.end(
+      .unreachable, "no server answers at \(path): start one with 'easim serve --control \(path.shellWord)'")
   }
   line.send("{\"jsonrpc\":\"2.0\",\"method\":\"client.detach\"}\n")
   let request: JSONObject = [
@@ -325,8 +323,7 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
     default: return .checkFailed
     }
   }
-  console.err("easim: the server at \(path) closed the connection")
-  return .unreachable
+  return console.end(.unreachable, "the server at \(path) closed the connection")
 }
 
 enum ControlWords {

@@ -4,7 +4,6 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
-import AccessorySimulator
 import AccessoryWorlds
 import LinuxIO
 

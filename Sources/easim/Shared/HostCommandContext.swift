@@ -32,22 +32,14 @@ final class CommandRuntime {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  var signal: Int32? { StopSignals.first }
-
-  /// How many stop signals have arrived. After the second signal, easim stops waiting.
-  var signalCount: Int { StopSignals.count }
-
-  var stopper: String? { StopSignals.stopper }
-
   func stopped(_ console: Console, _ progress: String = "") -> ExitCode? {
-    guard let stopper else { return nil }
-    console.err("easim: stopped by \(stopper)\(progress)")
-    return .checkFailed
+    guard let stopper = StopSignals.stopper else { return nil }
+    return console.end(.checkFailed, "stopped by \(stopper)\(progress)")
   }
 
   /// Runs until `condition` is true, a signal arrives, or `limit` passes. Returns whether `condition` is true.
   func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
-    loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
+    loop.run(until: { condition() || StopSignals.first != nil }, limit: limit) && StopSignals.first == nil
   }
 
   /// Runs until the last bytes have been sent. Closing channels and releasing USB devices takes one or two turns of the
@@ -71,33 +63,21 @@ final class HostCommandContext {
   private let device: Device
   private let options: CableOptions
   private let runtime: CommandRuntime
-  private let refusals = RefusalWatch()
+  let refusals = RefusalWatch()
   private let console: Console
   private let timeout: Duration
 
-  convenience init(
-    _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
-    for handler: any AppHandler,
-    on runtime: CommandRuntime, _ console: Console, report: @escaping (TimelineEvent) -> Void
-  ) throws {
-    let options = CableOptions(shared, on: runtime.loop, report: report)
-    try self.init(
-      shared, at: address, policy: policy, for: handler, on: runtime, options, console, report: report)
-    try options.openFiles(console)
-  }
-
-  /// Creates a context for one of several addresses.
-  ///
   /// - Parameters:
+  ///   - cables: the options of the cables if the command shares them and opens their files itself.
   ///   - adjust: changes the app's settings after the options have been applied.
   ///   - tap: wraps the main channel of each cable, closest to the device.
   init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
-    for handler: any AppHandler,
-    on runtime: CommandRuntime, _ options: CableOptions, _ console: Console,
+    for handler: any AppHandler, on runtime: CommandRuntime, _ console: Console, cables: CableOptions? = nil,
     adjust: (inout AppSettings) -> Void = { _ in },
     tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
   ) throws {
+    let options = cables ?? CableOptions(shared, on: runtime.loop, report: report)
     (self.address, self.runtime, self.options) = (address, runtime, options)
     (self.console, timeout) = (console, shared.timeout)
     var app = try Self.app(shared)
@@ -120,11 +100,8 @@ final class HostCommandContext {
       }
     ) { options.wrap($0, at: .device, place: address.description).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
+    if cables == nil { try options.openFiles(console) }
   }
-
-  var refusal: Refusal? { refusals.refusal }
-
-  func explainRefusal(_ console: Console) -> Bool { refusals.explain(console) }
 
   var linkCounters: LinkCounters { device.linkCounters }
 

@@ -66,9 +66,8 @@ struct RunOutput<Result: Report> {
   func show(_ report: Result, _ verdict: Verdict, _ summary: String, text: String, at time: Instant) {
     guard console.isJSON else { return console.outJudged(text) }
     console.out(
-      JSONObject(
-        event: "result", at: time, side: .app,
-        ["passed": verdict.isPassed, "verdict": verdict.word, "text": summary, "report": report.json]))
+      event: "result", at: time, side: .app,
+      ["passed": verdict.isPassed, "verdict": verdict.word, "text": summary, "report": report.json])
   }
 }
 

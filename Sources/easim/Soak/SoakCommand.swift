@@ -66,7 +66,7 @@ struct SoakOptions: CommandOptions {
       each: "--forbid", \.forbidden, .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) }), as: "WHAT",
       "fail if WHAT happens (a word from the list above)"),
     Option(
-      "--save", \.folder, .optional(.text), as: "DIR",
+      "--save", \.folder, as: "DIR",
       "write failures to DIR as soak-SEED.json5, and their captures as soak-SEED.pcapng"),
     .report.described("write the result: .json, .html, or .xml (JUnit, one case per rule)"),
     .shard.described("run part I of N of the worlds"), .allowEmpty,
@@ -163,7 +163,7 @@ final class SoakSession {
     var report = crew.report
     report.add(shrink(report.failures))
     report.complete(
-      first: options.first, seeds: total, shard: output.shard, stoppedBy: runtime.stopper, program: Version.program)
+      first: options.first, seeds: total, shard: output.shard, stoppedBy: StopSignals.stopper, program: Version.program)
     (report.allowsEmpty, report.took) = (options.shared.allowsEmpty, .seconds(seconds))
     return conclude(report, seconds: seconds, busy: busy)
   }
@@ -210,19 +210,17 @@ final class SoakSession {
       ])
   }
 
-  // MARK: Shrinking
-
   private func shrink(_ failures: [SoakReport.Failure]) -> [UInt64: SoakReport.Shrunk] {
     if failures.isEmpty { return [:] }
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(recipe, failures, jobs: jobs)
     Task { await shrinking.run() }
     // A Ctrl-C that stopped the worlds does not also stop the shrinking.
-    let before = runtime.signalCount
+    let before = StopSignals.count
     let bar = ProgressBar(console)
     defer { bar.clear() }
-    let finished = { [runtime] in
-      if runtime.signalCount > before { shrinking.stop() }
+    let finished = {
+      if StopSignals.count > before { shrinking.stop() }
       return shrinking.isOver
     }
     while !finished() {
@@ -233,8 +231,6 @@ final class SoakSession {
     }
     return shrinking.shrunk
   }
-
-  // MARK: Conclusion
 
   /// Prints and writes the result. `busy` is the processor time that was used, which depends less on the machine's load
   /// than elapsed time does.
@@ -308,8 +304,6 @@ final class SoakSession {
     _ = Soak.run(recipe.plan(failure.seed), event: { trace.recorder.add($0) }, recorder: recorder)
     trace.conclude("failed", "seed \(failure.seed): \(failure.violations.map { "\($0)" }.joined(separator: "; "))")
   }
-
-  // MARK: JSON
 
   private func json(_ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ path: String?) -> JSONObject {
     // Every shrunk world still breaks the rule that was broken first.
