@@ -55,10 +55,11 @@ public final class World {
     /// through the faults in the order of the list. A fault that cuts a cable unplugs it at both ends.
     public var faults: [CableFault] = []
     /// Wraps the main channel at each end of each cable. The wrapper sits between the faults and the protocol code.
-    public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel } {
-      didSet { isWrapped = true }
+    public var wrap: (any Channel, CableEnd) -> any Channel {
+      get { wrapper ?? { channel, _ in channel } }
+      set { wrapper = newValue }
     }
-    fileprivate var isWrapped = false
+    fileprivate var wrapper: ((any Channel, CableEnd) -> any Channel)?
     /// The device's protocol settings.
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
@@ -83,10 +84,11 @@ public final class World {
     /// Whether the faults on a cable may change while the cable is plugged in. See ``World/change(faults:of:)``.
     public var faultsMayChange = false
     /// Called with every event as it happens, even if events are not kept.
-    public var report: (TimelineEvent) -> Void = { _ in } {
-      didSet { isReported = true }
+    public var report: (TimelineEvent) -> Void {
+      get { reporter ?? { _ in } }
+      set { reporter = newValue }
     }
-    fileprivate var isReported = false
+    fileprivate var reporter: ((TimelineEvent) -> Void)?
     /// How many bytes of each payload the transcript shows.
     public var transcriptBytes = Transcript.usualBytes
     /// Called with each new line of the transcript.
@@ -146,7 +148,7 @@ public final class World {
 
     init(_ settings: Settings) {
       keeps = settings.keepsEvents
-      report = settings.isReported ? settings.report : nil
+      report = settings.reporter
     }
 
     func add(_ event: consuming TimelineEvent) {
@@ -374,7 +376,7 @@ public final class World {
       }
       if let taps = entry?.taps { cable = taps.tap(cable, at: end.end, on: loop) }
     }
-    return settings.isWrapped ? cable.with(main: settings.wrap(cable.main, end)) : cable
+    return settings.wrapper.map { cable.with(main: $0(cable.main, end)) } ?? cable
   }
 
   private func struck(_ end: CableEnd) -> ((FaultStrike) -> Void)? {
