@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("authentication,answer=slow,delay=2s", AttachReport.Phase.authentication, 2_000),
+    ("authentication,answer=slow,delay=2s", AttachReport.Phase.authentication, 4_000),
     ("identification,answer=slow,delay=700ms", .identification, 700),
     ("flicker,empty=300ms,gap=200ms", .publication, 500),
   ]) func aDelayBelongsToThePhaseThatItDelays(quirk: String, delayed: AttachReport.Phase, milliseconds: Int) throws {

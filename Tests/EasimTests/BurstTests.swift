@@ -186,7 +186,7 @@ import Testing
       #expect(line.keys == common.union(counted))
     }
     let result = try #require(lines.events("result").last)
-    #expect(result.keys == common.union(["passed", "text", "report"]))
+    #expect(result.keys == common.union(["passed", "verdict", "text", "report"]))
     #expect(result["passed"] == .truth(false))
     #expect(result["report"]?["verdict"] == .text("stopped"))
     #expect(result["report"]?["ending"] == .text("stopped by Ctrl-C"))

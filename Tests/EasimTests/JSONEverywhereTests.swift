@@ -7,7 +7,8 @@ import Testing
   static let lines = [
     "demo --virtual", "run echo --on unix:PLACE/other.sock --for 100ms",
     "watch ADDR --for 500ms", "info ADDR",
-    "check --list", "check ADDR --only 101", "send ADDR --text hello --expect echo",
+    "check --list", "check ADDR --only 101",
+    "attach ADDR --times 1", "send ADDR --text hello --expect echo",
     "send ADDR --text a --expect text:b",
     "burst ADDR --count 3 --report PLACE/b.json --capture PLACE/b.pcapng", "report show PLACE/b.json",
     "report merge PLACE/b.json PLACE/b.json", "report compare PLACE/b.json PLACE/b.json", "console ADDR",

@@ -64,7 +64,7 @@ import Testing
     let before = terminal.modes
     let socket = place.file("echo.sock")
     let program = try run(terminal, at: socket, "--fault", "latency,delay=1ms")
-    try terminal.read(to: "unix:", "u unplug   p plug   f flicker   1 latency on   q quit")
+    try terminal.read(to: "unix:", "u unplug   p plug   f flicker   r restart   1 latency on   q quit")
     #expect(terminal.modes & tcflag_t(ICANON | ECHO) == 0)
     #expect(terminal.modes & tcflag_t(ISIG) != 0)
     try terminal.type("u")

@@ -19,7 +19,7 @@ import Testing
   @Test func aLaneThatIsUnknownIsNamedBeforeAnyRuns() throws {
     let ci = try run(".ci/run", "lint", "lnt")
     #expect(ci.ending == .exit(2) && ci.out == "")
-    #expect(ci.err.hasPrefix(".ci/run: there is no lane lnt; the lanes are: tests documents "), "\(ci.err)")
+    #expect(ci.err.hasPrefix(".ci/run: there is no lane lnt; the lanes are: tests page "), "\(ci.err)")
   }
 
   @Test(.enabled(if: access("/usr/bin/python3", X_OK) == 0, "the guest's script needs python3"))
