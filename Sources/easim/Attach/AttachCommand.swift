@@ -43,8 +43,9 @@ private struct AttachOptions: CommandOptions {
     Option(
       "--fail-if", \.limits, as: "LIMIT", "fail if the condition holds: 'p95>3s', 'max>5s'", isRepeatable: true
     ) { limits, word in
-      do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
-      guard limits.allSatisfy(\.isOnTimes) else { throw UsageError("--fail-if '\(word)': expected a time: 'p95>3s'") }
+      let limit = try BurstLimit(failIf: word)
+      guard limit.isOnTimes else { throw UsageError("--fail-if '\(word)': expected a time: 'p95>3s'") }
+      limits.append(limit)
     },
     .protocolName, .timeout.described("time limit for each run"),
     .settleAfter.described("time that the accessory has to confirm or close a session"),

@@ -155,7 +155,7 @@ struct BurstOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT", "fail if the condition holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
       isRepeatable: true
     ) { limits, word in
-      do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
+      limits.append(try BurstLimit(failIf: word))
     }.heading("pass or fail"),
     .baseline, .tolerance,
     Option("--allow-lost", \.plan.allowsLost, "with --reconnect: pass even if bursts were lost"),
@@ -272,5 +272,12 @@ struct BurstOptions: CommandOptions {
       if fitting.isEmpty { throw CommandFailure(code: .unreachable, message: address.nothingThere) }
       return fitting.map(\.address)
     }
+  }
+}
+
+extension BurstLimit {
+  /// Parses a condition of `--fail-if`.
+  init(failIf word: String) throws(UsageError) {
+    do { try self.init(word) } catch { throw UsageError("--fail-if \(error)") }
   }
 }
