@@ -53,6 +53,11 @@ class Site:
         self.process.stdout.close()
         self.process = None
 
+    def worked(self):
+        """The processor time that the server has used, in seconds."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def rpc(self, method, **params):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         request = urllib.request.Request(f"{self.base}/rpc", body, {"Authorization": f"Bearer {self.token}"})

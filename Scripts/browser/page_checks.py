@@ -73,14 +73,15 @@ CHOOSE = """
 def opens_within_a_second(setting):
     with setting.site() as site, Browser() as browser:
         opened(browser, site)
-        times = []
-        for _ in range(3):
-            browser.open("about:blank")
-            opened(browser, site)
-            times.append(browser.run("return performance.getEntriesByName('ready')[0]?.startTime ?? null"))
+        browser.open("about:blank")
+        page, server = browser.worked(), site.worked()
+        opened(browser, site)
+        page, server = browser.worked() - page, site.worked() - server
         silent(browser)
-        assert min(times) < 1000, f"opening took {min(times):.0f} ms"
-        return f"{min(times):.0f} ms"
+        # Processor time, because other work on the machine makes a clock run ahead of the page.
+        assert page + server < 1, f"opening takes the page {page:.2f} s and the server {server:.2f} s of processor time"
+        waited = browser.run("return performance.getEntriesByName('ready')[0].startTime")
+        return f"{page * 1000:.0f} ms of the page and {server * 1000:.0f} ms of the server; ready after {waited:.0f} ms"
 
 
 @check
@@ -688,20 +689,19 @@ def it_keeps_up_with_ten_thousand_events_a_second(setting):
           const step = (now) => { frames.push(now - last); last = now; requestAnimationFrame(step); };
           requestAnimationFrame(step); window.draws = 0;
           const draw = easim.lanes.draw.bind(easim.lanes); easim.lanes.draw = () => { draws += 1; draw(); }""")
-        before = browser.run("return [easim.store.received, performance.now(), frames.length, draws]")
+        before, worked = browser.run("return [easim.store.received, performance.now(), frames.length, draws]"), browser.worked()
         site.rpc("accessory.plug", accessory="a1")
-        start = time.monotonic()
         for _ in range(100):
             site.rpc("time.advance", world="w1", by="30ms")
-        took = time.monotonic() - start
         total = next(one["number"] for one in site.rpc("world.list")["worlds"] if one["world"] == "w1")
         browser.wait("return easim.store.worlds.get('w1').number >= arguments[0]", total, what="the page has every event")
-        lag = time.monotonic() - start - took
+        worked = (browser.worked() - worked) / total
         after = browser.run("return [easim.store.received, performance.now(), frames.length, draws]")
         frames = sorted(browser.run("return frames.slice(5)"))
         assert after[3] - before[3] <= after[2] - before[2] + 2, "drawn more than once a frame"
-        assert lag < 5, f"the page is {lag:.1f} s behind"
+        assert worked < 1e-3, f"an event takes the page {worked * 1e3:.2f} ms of processor time"
         # A debug build makes fewer events than that, so its lines come again at the full rate.
+        made = browser.worked()
         rate, worst = browser.run_later("""
           const world = easim.desk.world(), lines = [];
           for (const notice of world.notices.slice(-1000)) {
@@ -711,8 +711,8 @@ def it_keeps_up_with_ten_thousand_events_a_second(setting):
           frames.length = 0;
           const start = performance.now(), first = world.notices.at(-1).t;
           let sent = 0, number = world.number;
-          while (performance.now() - start < 5000) {
-            const due = (performance.now() - start) * 10;
+          while (sent < 50000) {
+            const due = Math.min(50000, (performance.now() - start) * 10);
             for (; sent < due; sent += 1) {
               const line = structuredClone(lines[sent % lines.length]);
               line.params.number = ++number;
@@ -725,8 +725,9 @@ def it_keeps_up_with_ten_thousand_events_a_second(setting):
           const spent = (performance.now() - start) / 1000;
           const sorted = frames.toSorted((a, b) => a - b);
           return [sent / spent, sorted[Math.floor(sorted.length * 0.95)]]""")
-        assert rate > 2_000, f"only {rate:.0f} events a second"
-        return (f"{total} events of a server, {lag:.1f} s behind, frames p95 {frames[int(len(frames) * .95)]:.0f} ms; "
+        made = (browser.worked() - made) / 50_000
+        assert made < 0.25e-3, f"an event takes the page {made * 1e3:.2f} ms of processor time"
+        return (f"{total} events of a server, {worked * 1e6:.0f} and {made * 1e6:.0f} µs of processor time each, frames p95 {frames[int(len(frames) * .95)]:.0f} ms; "
                 f"{rate:.0f} events a second, frames p95 {worst:.0f} ms")
 
 

@@ -230,19 +230,19 @@ def a_hundred_thousand_packets_open_in_two_seconds(easim, out):
     path = out / "many.html"
     path.write_text(text[:start] + json.dumps(data).replace("<", "\\u003c") + text[text.index("</script>", start):])
     with Browser() as browser:
-        times = []
-        for _ in range(3):
-            opened(browser, path)
-            times.append(browser.run("return performance.getEntriesByName('ready')[0].startTime"))
-            assert browser.run("return easim.source?.all.length ?? easim.packets.source.all.length") == 100_000
-            browser.wait("return easim.packets.shown.length === 100000", what="the list")
+        browser.open("about:blank")
+        worked = browser.worked()
+        opened(browser, path)
+        browser.wait("return easim.packets.shown.length === 100000", what="the list")
+        worked = browser.worked() - worked
+        assert browser.run("return easim.source?.all.length ?? easim.packets.source.all.length") == 100_000
         begin = time.monotonic()
         browser.type("#packet-filter", "1D01")
         browser.wait("return easim.packets.shown.length > 0 && easim.packets.shown.length < 10000", what="the filter")
         filtered = time.monotonic() - begin
         silent(browser)
-    assert min(times) < 2_000, f"opening took {min(times):.0f} ms"
-    return f"{path.stat().st_size / 1e6:.1f} MB, {min(times):.0f} ms; filtered in {filtered:.1f} s"
+    assert worked < 2, f"opening takes {worked:.1f} s of processor time"
+    return f"{path.stat().st_size / 1e6:.1f} MB, {worked:.1f} s of processor time; filtered in {filtered:.1f} s"
 
 
 @check

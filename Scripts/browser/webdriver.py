@@ -187,6 +187,11 @@ class Browser:
     def devtools(self, command, **parameters):
         return self._do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
+    def worked(self):
+        """The processor time that the page's thread has used, in seconds. Other work on the machine does not change it."""
+        self.devtools("Performance.enable", timeDomain="threadTicks")
+        return next(one["value"] for one in self.devtools("Performance.getMetrics")["metrics"] if one["name"] == "ThreadTime")
+
     def resize(self, width, height):
         """The size of the page; narrower than a window can be."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)

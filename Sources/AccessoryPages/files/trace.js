@@ -166,5 +166,4 @@ tabs.show(chosen.source.all.length > 0 ? "packets" : "log");
 follow();
 addEventListener("hashchange", follow);
 document.documentElement.dataset.ready = "true";
-performance.mark("ready");
 replace(document.querySelector("#data"));
