@@ -125,7 +125,13 @@ public enum TransportError: Error, Equatable, Sendable, CustomStringConvertible 
 
   init(connecting error: SystemError, to address: Address) {
     switch error.code {
-    case ENOENT, ECONNREFUSED: self = .nobodyThere(address, error.reason)
+    case ECONNREFUSED:
+      var status = stat()
+      guard case .unix(let path) = address, stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else {
+        fallthrough
+      }
+      self = .nobodyThere(address, "this file is not a socket")
+    case ENOENT: self = .nobodyThere(address, error.reason)
     case EACCES, EPERM: self = .notPermitted(address, error.description, fix: nil)
     default: self = .system(address, error)
     }

@@ -85,6 +85,9 @@ import Testing
     #expect(loop.refusal(from: address) == .nobodyThere(address, "No such file or directory"))
     try leaveASocketFile(listening: false)
     #expect(loop.refusal(from: address) == .nobodyThere(address, "Connection refused"))
+    directory.write("text", to: "text")
+    let text = Address.unix(path: directory.file("text"))
+    #expect(loop.refusal(from: text) == .nobodyThere(text, "this file is not a socket"))
   }
 
   @Test func otherUsersAreTurnedAwayUnlessAllowed() {
