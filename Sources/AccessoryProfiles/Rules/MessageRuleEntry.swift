@@ -129,7 +129,7 @@ extension Duration {
 
 /// The value of a parameter of a control message, as written in files and commands. The encoding depends on the
 /// parameter. See ``MessageParameters``.
-public indirect enum MessageValue: Equatable, Sendable {
+public enum MessageValue: Equatable, Sendable {
   /// A string. For a text parameter, the string is the value. For any other parameter, the string contains a number or
   /// bytes in hex. `=name` copies a parameter from the message being answered, and `=time` inserts the current time.
   case text(String)
