@@ -72,6 +72,8 @@ public final class CableProxy: CableOwner {
   /// Disconnects both sides permanently.
   public func stop() {
     dialer?.stop()
+    // The dialer holds its owner, which is this proxy.
+    dialer = nil
     port?.close()
     unplug("the proxy is exiting")
   }
