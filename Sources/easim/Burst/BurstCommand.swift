@@ -61,8 +61,10 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
   }
   let session = try BurstSession(Array(addresses[share]), part, options.shared, output, runtime, console)
   session.wholePlan = plan
-  if let start = options.start { try session.begin(at: start) }
-  if let metrics = options.metrics { try session.serveMetrics(at: metrics, options.shared) }
+  try session.orStop {
+    if let start = options.start { try session.begin(at: start) }
+    if let metrics = options.metrics { try session.serveMetrics(at: metrics, options.shared) }
+  }
   return try session.run()
 }
 

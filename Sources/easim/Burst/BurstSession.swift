@@ -47,8 +47,18 @@ final class BurstSession {
     }
     runner.faults = cables.faults.map(\.description)
     runner.made = .now
-    try output.check(runner.report)
-    try cables.openFiles(console)
+    try orStop {
+      try output.check(runner.report)
+      try cables.openFiles(console)
+    }
+  }
+
+  /// Performs a step of the preparation. If it fails, unplugs everything that has been prepared.
+  func orStop(_ step: () throws -> Void) throws {
+    do { try step() } catch {
+      for host in hosts { host.stop() }
+      throw error
+    }
   }
 
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {

@@ -100,7 +100,11 @@ final class HostCommandContext {
       }
     ) { options.wrap($0, at: .device, place: address.description).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
-    if cables == nil { try options.openFiles(console) }
+    guard cables == nil else { return }
+    do { try options.openFiles(console) } catch {
+      stop()
+      throw error
+    }
   }
 
   var linkCounters: LinkCounters { device.linkCounters }
