@@ -17,6 +17,10 @@ import Testing
     let compare = try Program.run(
       "report", "compare", place.file("a.json"), place.file("a.json"), "--fail-if", "p95>+10%")
     #expect(compare.ending == .exit(0) && compare.out.contains("authentication p50"), "\(compare.out)\(compare.err)")
+    let limited = try Program.run("report", "show", place.file("a.json"), "--fail-if", "p50>1ns")
+    #expect(limited.ending == .exit(1) && limited.out.contains("p50 ≤ 1 ns: "), "\(limited.out)\(limited.err)")
+    let rate = try Program.run("report", "show", place.file("a.json"), "--fail-if", "rate<3/s")
+    #expect(rate.err.contains("'rate<3/s': a limit for an attach report is on times: 'p95>3s'"), "\(rate.err)")
     let json = try Program.run(words + ["--json", "--fail-if", "p50>1ns"])
     let lines = try EventLines(json.out)
     #expect(json.ending == .exit(1) && lines.events("run").count == 3)

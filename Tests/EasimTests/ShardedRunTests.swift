@@ -194,7 +194,7 @@ import Testing
     #expect(burst.ending == .exit(2))
     #expect(burst.err.contains("this is not an easim soak report"))
     let limit = try Program.run("report", "show", place.file("1.json"), "--fail-if", "errors>1")
-    #expect(limit.err.contains("1.json is a soak report: --fail-if is for load tests"))
+    #expect(limit.err.contains("1.json is a soak report: --fail-if is for load tests and attach reports"))
     let compare = try Program.run("report", "compare", place.file("1.json"))
     #expect(compare.ending == .exit(0) && compare.out.contains("there is only one run"), "\(compare.err)")
     let kinds = try Program.run("report", "compare", place.file("1.json"), place.file("burst.json"))

@@ -205,3 +205,16 @@ extension BurstLimit.Counted {
     }
   }
 }
+
+/// A report to which limits can be added after the run has ended.
+package protocol LimitedReport: Report {
+  /// Adds limits. The report fails if any of these limits is not met.
+  mutating func require(_ more: [BurstLimit])
+
+  /// Whether the report has the figure of a limit.
+  func mayRequire(_ limit: BurstLimit) -> Bool
+}
+
+extension BurstReport: LimitedReport {
+  package func mayRequire(_ limit: BurstLimit) -> Bool { true }
+}

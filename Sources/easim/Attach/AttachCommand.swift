@@ -279,7 +279,7 @@ extension Duration {
 
 // MARK: - In every format
 
-extension AttachReport: Report {
+extension AttachReport: LimitedReport {
   static let kind = "attach report"
   static let limits = JSON5.Limits(bytes: 64 << 20, depth: 16)
 
@@ -339,6 +339,10 @@ extension AttachReport: Report {
     let protocols = [protocolName, other.protocolName].map { $0 ?? "the only one" }
     return protocols[0] == protocols[1] ? [] : ["protocol: \(protocols[0]) instead of \(protocols[1])"]
   }
+
+  mutating func require(_ more: [BurstLimit]) { limits += more }
+
+  func mayRequire(_ limit: BurstLimit) -> Bool { limit.isOnTimes }
 
   mutating func add(_ other: AttachReport) throws(ReportSumError) {
     guard runs.count + other.runs.count <= Self.mostRuns, times + other.times <= CountSum.most else {

@@ -85,11 +85,14 @@ private func add<Result: Report>(
   let output = try RunOutput<Result>(options.shared, console)
   var sum = try ReportSum<Result>(first, options.paths.dropFirst(), console)
   if !options.limits.run.isEmpty {
-    guard var load = sum.report as? BurstReport else {
-      throw UsageError("\(first.path) is a \(Result.kind): --fail-if is for load tests")
+    guard var limited = sum.report as? any LimitedReport else {
+      throw UsageError("\(first.path) is a \(Result.kind): --fail-if is for load tests and attach reports")
     }
-    load.require(options.limits.run)
-    if let judged = load as? Result { sum.report = judged }
+    for limit in options.limits.run where !limited.mayRequire(limit) {
+      throw UsageError("--fail-if '\(limit)': a limit for an \(Result.kind) is on times: 'p95>3s'")
+    }
+    limited.require(options.limits.run)
+    if let judged = limited as? Result { sum.report = judged }
   }
   if options.shared.allowsEmpty { sum.report.allowsEmpty = true }
   try output.check(sum.report)
