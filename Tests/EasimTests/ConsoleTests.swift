@@ -108,6 +108,11 @@ import Testing
       ])
   }
 
+  @Test func anInputThatCannotBeReadIsAnError() throws {
+    let console = try Program(["console", "unix:\(place.file("nobody.sock"))"], stdin: place.path).wait()
+    #expect(console.ending == .exit(2) && console.outLines == ["easim: stdin: Is a directory"], "\(console.out)")
+  }
+
   @Test func anAccessoryThatGoesEndsTheSessionAndNotTheConsole() throws {
     let accessory = try Accessory(on: .unix, in: place)
     try #require(mkfifo(place.file("commands"), 0o600) == 0)

@@ -60,7 +60,10 @@ final class EADemoPipeFront: EADemoFront {
   }
 
   private func take(_ line: String?, _ driver: EADemoDriver) {
-    guard let line else { return driver.perform(.quit) }
+    guard let line else {
+      if let failure = input?.failure { driver.refuse(UsageError("stdin: \(failure)")) }
+      return driver.perform(.quit)
+    }
     do {
       if let command = try EADemoCommand(line: line) { driver.perform(command) } else { askForMore(driver) }
     } catch {
@@ -150,6 +153,8 @@ final class LineInput: DescriptorHandler {
   /// The maximum length of a line. The rest of a longer line becomes the next line.
   static let longestLine = 1 << 20
 
+  /// Why the input ended early, or nil if it did not.
+  private(set) var failure: String?
   private let onEvent: (String?) -> Void
   private var watch: (any DescriptorWatch)?
   private var bytes: [UInt8] = []
@@ -202,6 +207,8 @@ final class LineInput: DescriptorHandler {
     if count > 0 {
       bytes += block[..<count]
     } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
+      // Without a stdin, there is nothing to read, as with an empty one.
+      if count < 0, errno != EBADF { failure = String(cString: strerror(errno)) }
       isOver = true
     }
     deliver()
