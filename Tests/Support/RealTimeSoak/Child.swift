@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryFormats
 import Glibc
 import LinuxIO
@@ -62,6 +63,13 @@ final class Child {
 
   /// Returns true if the process has ended. This function is called often, so it does not block.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
+
+  /// Whether the process has come as far as to report a signal instead of dying of it, or has ended.
+  var handlesInterrupt: Bool {
+    let status = String(decoding: SmallFile.read("/proc/\(pid)/status") ?? [], as: UTF8.self)
+    let caught = status.firstMatch(of: #/SigCgt:\s*([0-9a-f]+)/#).flatMap { UInt64($0.1, radix: 16) }
+    return caught.map { $0 & 1 << (SIGINT - 1) != 0 } ?? true || hasEnded()
+  }
 
   private func hasEnded(options: Int32) -> Bool {
     if ending != nil { return true }

@@ -231,6 +231,8 @@ final class Couple {
 
   // MARK: The end
 
+  var canBeAskedToLeave: Bool { [host, accessory].allSatisfy { $0?.handlesInterrupt ?? true } }
+
   /// Asks the host to end, as Ctrl-C would. If the accessory is not running, it is started again first, because a host
   /// cannot end properly without one.
   func askHostToLeave() {

@@ -65,6 +65,7 @@ final class Soaker {
 
   /// Ends the hosts before the accessories, because users normally do not unplug an accessory that is in use.
   private func leave() {
+    wait { $0.canBeAskedToLeave }
     for couple in couples { couple.askHostToLeave() }
     wait { $0.hasNoHost }
     for couple in couples { couple.askAccessoryToLeave() }
