@@ -281,6 +281,7 @@ private func playVirtually(
   // With --all, a scenario that has begun is played to its end.
   _ = try loop.run(until: { player.isOver || !options.playsAll && StopSignals.first != nil })
   if !player.isOver, let stopper = StopSignals.stopper {
+    player.tearDown()
     throw CommandFailure(code: .checkFailed, message: "stopped by \(stopper) before the scenario ended")
   }
   let time = loop.now
