@@ -33,18 +33,10 @@ LATE_POINTER(MHD_start_daemon)
 LATE_POINTER(MHD_get_connection_info)
 LATE_POINTER(MHD_get_daemon_info)
 
-const char *cmicrohttpd_load(void) {
-  static void *loaded;
-  if (loaded) return NULL;
-  void *library = LATE_OPEN(LATE_LIBRARY, "MHD_run");
-  if (!library) return dlerror();
-  FUNCTIONS(LATE_FIND)
-  LATE_FIND(, MHD_start_daemon, , )
-  LATE_FIND(, MHD_get_connection_info, , )
-  LATE_FIND(, MHD_get_daemon_info, , )
-  loaded = library;
-  return NULL;
-}
+LATE_LOAD(, cmicrohttpd_load, "MHD_run",                                                                                \
+  LATE_FIND(, MHD_start_daemon, , )                                                                                     \
+  LATE_FIND(, MHD_get_connection_info, , )                                                                              \
+  LATE_FIND(, MHD_get_daemon_info, , ))
 
 struct MHD_Daemon *cmicrohttpd_start(
     MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done, MHD_NotifyConnectionCallback changed,

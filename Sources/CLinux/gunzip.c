@@ -36,15 +36,7 @@ int inflateEnd(struct zlib_stream *stream);
 #define DECLARE(result, name, parameters, arguments) static __typeof__(&name) late_##name;
 FUNCTIONS(DECLARE)
 
-static const char *load(void) {
-  static void *loaded;
-  if (loaded) return NULL;
-  void *library = LATE_OPEN(LATE_LIBRARY, "inflateInit2_");
-  if (!library) return dlerror();
-  FUNCTIONS(LATE_FIND)
-  loaded = library;
-  return NULL;
-}
+LATE_LOAD(static, load, "inflateInit2_")
 
 const char *clinux_gunzip_new(void **made) {
   const char *reason = load();

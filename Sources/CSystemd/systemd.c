@@ -67,12 +67,4 @@
 
 FUNCTIONS(LATE_FUNCTION)
 
-const char *csystemd_load(void) {
-  static void *loaded;
-  if (loaded) return NULL;
-  void *library = LATE_OPEN(LATE_LIBRARY, "sd_bus_new");
-  if (!library) return dlerror();
-  FUNCTIONS(LATE_FIND)
-  loaded = library;
-  return NULL;
-}
+LATE_LOAD(, csystemd_load, "sd_bus_new")

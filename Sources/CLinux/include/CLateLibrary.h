@@ -6,14 +6,11 @@
 //   #define LATE_LIBRARY "libsheep.so.1"
 //   #define FUNCTIONS(F) F(void, sheep_feed, (struct sheep *sheep), (sheep))
 //   FUNCTIONS(LATE_FUNCTION)
-//   const char *load(void) {
-//     void *library = LATE_OPEN(LATE_LIBRARY, "sheep_feed");
-//     if (!library) return dlerror();
-//     FUNCTIONS(LATE_FIND)
-//     return NULL;
-//   }
+//   LATE_LOAD(, load, "sheep_feed")
 #pragma once
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
 
 /// Defines a function that calls the library's function.
 #define LATE_FUNCTION(result, name, parameters, arguments)                                                              \
@@ -32,3 +29,23 @@
 /// file may have another name; `any`, one of the library's functions, is used to find that copy. The macro requires
 /// _GNU_SOURCE.
 #define LATE_OPEN(file, any) (dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL))
+
+/// Defines `storage const char *function(void)`, which loads the library and finds its functions, and those in `...`,
+/// unless an earlier call has. It returns NULL or an error sentence. Any thread may call it.
+#define LATE_LOAD(storage, function, any, ...)                                                                          \
+  static const char *function##_unlocked(void) {                                                                        \
+    void *library = LATE_OPEN(LATE_LIBRARY, any);                                                                       \
+    if (!library) return dlerror();                                                                                     \
+    FUNCTIONS(LATE_FIND)                                                                                                \
+    __VA_ARGS__                                                                                                         \
+    return NULL;                                                                                                        \
+  }                                                                                                                     \
+  storage const char *function(void) {                                                                                  \
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;                                                            \
+    static int isLoaded;                                                                                                \
+    pthread_mutex_lock(&lock);                                                                                          \
+    const char *reason = isLoaded ? NULL : function##_unlocked();                                                       \
+    isLoaded = !reason;                                                                                                 \
+    pthread_mutex_unlock(&lock);                                                                                        \
+    return reason;                                                                                                      \
+  }
