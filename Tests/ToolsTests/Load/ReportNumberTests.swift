@@ -125,7 +125,11 @@ import Testing
       #expect(throws: ReportSumError.tooMuchCounted) { try sum.add(report) }
       var one = report
       one.lost = max(1, one.lost)
-      #expect(throws: SourceProblems.self) { try BurstReport(json: Array(one.json.text.utf8), file: "r.json") }
+      let error = #expect(throws: SourceProblems.self) {
+        try BurstReport(json: Array(one.json.text.utf8), file: "r.json")
+      }
+      // Some of these counts also contradict others, which is no reason not to notice their sum.
+      #expect(error?.problems.contains { "\($0)".contains("add up to more than") } == true)
     }
   }
 
@@ -186,7 +190,7 @@ import Testing
     let changed = text.replacing(part, with: other)
     try #require(changed != text)
     let error = #expect(throws: SourceProblems.self) { try BurstReport(json: Array(changed.utf8), file: "r.json") }
-    #expect(error?.problems.contains { $0.message == message } == true, "\(String(describing: error))")
+    #expect(error?.problems.contains { $0.message == message } == true)
   }
 
   @Test func textsOfAReportAreBounded() throws {
