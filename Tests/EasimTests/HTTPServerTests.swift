@@ -89,7 +89,7 @@ import Testing
     }
 
     func wait(_ condition: () -> Bool) {
-      let holds = loop.run(until: condition, limit: .seconds(60))
+      let holds = loop.run(until: condition, limit: .seconds(600))
       #expect(holds)
     }
   }

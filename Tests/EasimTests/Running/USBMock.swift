@@ -41,17 +41,19 @@ struct USBMock {
       environment: Self.search)
   }
 
-  /// Runs `easim` until it exits, with this device plugged in.
+  /// Runs `easim` until it exits, with this device plugged in. If `sign` is given, ends it after such a line.
   ///
   /// If the device is unplugged between a request and its answer, umockdev's library aborts the program that has loaded
   /// it. An aborted run proves nothing about easim, so the run is repeated, up to ten times.
-  func run(_ words: String...) throws -> Program.Remains {
+  func run(_ words: String..., until sign: String? = nil) throws -> Program.Remains {
     // A transfer through umockdev's processes takes a millisecond, but much longer on a busy machine, so the time limit
     // is generous.
     let isTimed = !["send", "info", "console"].contains(words.first) || words.contains("--timeout")
     var runs = 0
     while true {
-      let remains = try start(words + (isTimed ? [] : ["--timeout", "10m"])).wait()
+      let program = try start(words + (isTimed ? [] : ["--timeout", "10m"]))
+      if let sign, (try? program.line(sign)) != nil { program.send(SIGTERM) }
+      let remains = try program.wait()
       runs += 1
       let isAborted = remains.ending == .killed(by: SIGABRT) && remains.err.contains("ERROR: libumockdev-preload: ")
       if !isAborted || runs == 10 { return remains }
