@@ -38,7 +38,7 @@ extension SimulatedWorld {
     /// Whether the app's timers on the main run loop fire in virtual time. If false, these timers fire in real time
     /// while the main run loop is running. Under Swift Testing, the main run loop never runs.
     public var firesTimers = true
-    /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed. A size that is derived from the seed is
+    /// Whether `FrameworkSettings.sendBufferSize` is derived from the seed. A size that is derived from the seed is
     /// an odd number no greater than 4,095.
     public var variesSendBuffer = false
     /// How long, in real time, a wait in virtual time continues while the world is idle and the app's threads or tasks

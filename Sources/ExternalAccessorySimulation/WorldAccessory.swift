@@ -102,6 +102,7 @@ public final class WorldAccessory: CustomReflectable, @unchecked Sendable {
   /// Searches for bytes in everything that the accessory has received, regardless of the accessory's behavior.
   ///
   /// - Parameters:
+  ///   - wanted: at least one byte.
   ///   - times: the number of times that the bytes must have been received, or nil for at least once.
   ///   - protocolName: the protocol whose sessions are searched, or nil for all sessions.
   public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {

@@ -37,7 +37,9 @@ public enum PropertyList: Equatable, Sendable {
 
   /// Parses a property list.
   ///
-  /// - Parameter path: the path of the file that the bytes come from, for messages.
+  /// - Parameters:
+  ///   - bytes: the contents of the file.
+  ///   - path: the path of the file, for messages.
   public init(_ bytes: [UInt8], path: String) throws(SourceProblem) {
     guard bytes.count <= Self.longest else {
       throw SourceProblem(at: nil, "\(path) is larger than the limit of \(Self.longest) bytes")

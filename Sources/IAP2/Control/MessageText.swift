@@ -72,7 +72,7 @@ extension String {
 
 /// A parameter of a control message, decoded according to ``MessageCatalog``.
 public struct DecodedParameter: Hashable, Sendable {
-  /// A decoded value, or ``bytes`` if the kind is unknown or the value does not fit its kind.
+  /// A decoded value, or its bytes if the kind is unknown or the value does not fit its kind.
   public enum Value: Hashable, Sendable {
     case text(String)
     case number(UInt64)

@@ -54,7 +54,7 @@ extension Peer where Role == DeviceRole {
 /// Detects blockages and damage on a line, by comparing the line's states at intervals.
 ///
 /// Each problem is reported once, after it has lasted for ``limit``, and again only if it disappears and returns.
-/// Damage is reported when its counters increase, but at most once every ``pause``.
+/// Damage is reported when its counters increase, but at most once every ten seconds.
 public struct LineWatch {
   /// How long a problem must last before it is reported.
   public static let limit = Milliseconds(5_000)
