@@ -116,7 +116,8 @@ extension BurstReport {
     let ends = [Double(LatencyColumn.lowest(low)), Double(LatencyColumn.lowest(high + 1))] + goals.map(\.at)
     var plot = Plot(
       width, x: Axis(to: span, .time, marks: width.marks),
-      y: Axis(logarithmic: ends.reduce(ends[0], min), ends.reduce(ends[1], max), .time), height: Self.height)
+      y: Axis(logarithmic: ends.reduce(ends[0], min), ends.reduce(ends[1], max), .time, height: Self.height),
+      height: Self.height)
     if cells.isEmpty { plot.note("no burst was completed") }
     let bounds = bounds(map.length, map.slices.count)
     let most = Double(cells.map { $0[2] }.max() ?? 1)

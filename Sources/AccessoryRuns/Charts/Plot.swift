@@ -246,8 +246,9 @@ package struct Axis {
     self.init(low: low, high: high, isLogarithmic: false, values.map { ($0, Self.text($0, step, size, unit)) })
   }
 
-  /// Creates a logarithmic axis for values from `low` to `high`, which must both be greater than 0.
-  package init(logarithmic low: Double, _ high: Double, _ unit: Unit) {
+  /// Creates a logarithmic axis for values from `low` to `high`, which must both be greater than 0, in a chart of this
+  /// height.
+  package init(logarithmic low: Double, _ high: Double, _ unit: Unit, height: Double = 240) {
     let low = max(low, 1)
     var bottom = pow(10, floor(log10(low) + 1e-9))
     var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
@@ -262,7 +263,8 @@ package struct Axis {
       break
     }
     let decades = log10(top / bottom)
-    let digits: [Double] = decades > 3.5 ? [1] : [1, 2, 5]
+    // In less space, the label at 2 would overlap the one at 1.
+    let digits: [Double] = height / decades < 69 ? [1] : [1, 2, 5]
     var values: [Double] = []
     var decade = pow(10, floor(log10(bottom) + 1e-9))
     while decade <= top * 1.001 {

@@ -45,6 +45,11 @@ import Testing
     #expect(axis.place(50_000_000) == 1)
   }
 
+  @Test func aLowChartHasALabelForEachDecadeOnly() {
+    let axis = Axis(logarithmic: 500_000, 200_000_000, .time, height: 160)
+    #expect(axis.marks.map(\.text) == ["1 ms", "10 ms", "100 ms"])
+  }
+
   @Test func aLatencyIsInTheRowThatHoldsIt() {
     for nanoseconds in [0, 1_023, 1_024, 1_279, 1_280, 5_000, 1_000_000, 123_456_789, 60_000_000_000] {
       let row = LatencyColumn.row(of: nanoseconds)
