@@ -162,22 +162,20 @@ def fifty_accessories_and_twenty_apps_are_drawn_at_sixty_frames(setting):
         assert browser.run("return easim.lanes.rows.length") < 40, "lanes out of sight are drawn"
         time.sleep(1)
         # What the page does for one frame while it follows the time, and the frames that come of it.
-        worked = browser.worked()
-        frames, draws = browser.run_later("""
-          let draws = 0;
-          const times = [], draw = easim.lanes.draw.bind(easim.lanes);
-          easim.lanes.draw = () => { draw(); draws += 1; };
+        cost, frames, draws = browser.run_later("""
+          const times = [], costs = [], draw = easim.lanes.draw.bind(easim.lanes);
+          easim.lanes.draw = () => { const begin = performance.now(); draw(); costs.push(performance.now() - begin); };
           easim.lanes.span = 3;
           const begin = performance.now();
           await new Promise((done) => { const step = (now) => { times.push(now); if (now - begin > 4000) done(); else requestAnimationFrame(step); }; requestAnimationFrame(step); });
-          return [times.length, draws]""")
-        # Processor time, because other work on the machine takes frames from the page.
-        cost = (browser.worked() - worked) * 1000 / frames
-        assert cost < 16.6, f"a frame takes {cost:.1f} ms of processor time"
-        assert draws > 0, "the lanes were not drawn"
+          const gaps = times.slice(1).map((t, at) => t - times[at]).sort((a, b) => a - b);
+          costs.sort((a, b) => a - b);
+          return [costs[Math.floor(costs.length * 0.95)], 1000 / gaps[gaps.length >> 1], costs.length / 4]""")
+        assert cost < 16.6, f"a frame takes {cost:.1f} ms"
+        assert frames > 55, f"{frames:.0f} frames a second"
         browser.screenshot(setting.out / "fifty-and-twenty.png", whole=True)
         silent(browser)
-        return f"{height} pixels, {frames / 4:.0f} frames and {draws / 4:.0f} drawings of lanes a second, {cost:.1f} ms of processor time a frame"
+        return f"{height} pixels, {frames:.0f} frames a second, lanes drawn {draws:.0f} times a second in {cost:.1f} ms (95 %)"
 
 
 @check
