@@ -125,13 +125,10 @@ public enum TransportError: Error, Equatable, Sendable, CustomStringConvertible 
 
   init(connecting error: SystemError, to address: Address) {
     switch error.code {
-    case ECONNREFUSED:
-      var status = stat()
-      guard case .unix(let path) = address, stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else {
-        fallthrough
-      }
-      self = .nobodyThere(address, "this file is not a socket")
-    case ENOENT: self = .nobodyThere(address, error.reason)
+    case ENOENT, ECONNREFUSED:
+      let file: FileIdentity? =
+        if case .unix(let path) = address { FilePath.real(path).flatMap { FileIdentity(path: $0) } } else { nil }
+      self = .nobodyThere(address, file?.isSocket == false ? "this file is not a socket" : error.reason)
     case EACCES, EPERM: self = .notPermitted(address, error.description, fix: nil)
     default: self = .system(address, error)
     }
