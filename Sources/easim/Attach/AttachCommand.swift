@@ -340,7 +340,7 @@ extension AttachReport: LimitedReport {
     return protocols[0] == protocols[1] ? [] : ["protocol: \(protocols[0]) instead of \(protocols[1])"]
   }
 
-  mutating func require(_ more: [BurstLimit]) { limits += more }
+  mutating func require(_ more: [BurstLimit]) { limits += more.filter { !limits.contains($0) } }
 
   func mayRequire(_ limit: BurstLimit) -> Bool { limit.isOnTimes }
 

@@ -35,19 +35,19 @@ final class BurstSession {
     let show = { (event: TimelineEvent) in Self.show(event, console, bar) }
     runner = BurstRunner(plan, on: runtime.loop, report: show)
     let cables = CableOptions(shared, on: runtime.loop, report: show)
-    for address in addresses {
-      // Each device has its own random number generator, so that devices get different connection IDs.
-      _ = runtime.loop.random.next()
-      let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
-      let host = try HostCommandContext(
-        shared, at: address, for: site, on: runtime, console, cables: cables,
-        adjust: { $0 = BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
-      site.linkCounters = { [unowned host] in host.linkCounters }
-      hosts.append(host)
-    }
     runner.faults = cables.faults.map(\.description)
     runner.made = .now
     try orStop {
+      for address in addresses {
+        // Each device has its own random number generator, so that devices get different connection IDs.
+        _ = runtime.loop.random.next()
+        let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
+        let host = try HostCommandContext(
+          shared, at: address, for: site, on: runtime, console, cables: cables,
+          adjust: { $0 = BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
+        site.linkCounters = { [unowned host] in host.linkCounters }
+        hosts.append(host)
+      }
       try output.check(runner.report)
       try cables.openFiles(console)
     }
@@ -101,7 +101,7 @@ final class BurstSession {
 
   func run() throws -> ExitCode {
     defer { metricsServer?.stop() }
-    for host in hosts { try host.start() }
+    try orStop { for host in hosts { try host.start() } }
     runner.start()
     let progress = RunProgress(
       console, on: runtime.loop, show: { [unowned self] in shown(in: $0) }, line: { [unowned self] in line(in: $0) })
