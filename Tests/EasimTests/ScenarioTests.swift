@@ -132,8 +132,7 @@ import Testing
 
   /// This test does not run under a sanitizer: a program that is ten times slower cannot keep up with the timing of real
   /// accessories, and other tests cover its behavior in virtual time.
-  @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws
-  {
+  @Test(.waitsLong, .enabled(if: Sanitizer.used == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws {
     let place = TemporaryFolder()
     #expect(Self.short.count >= 25)
     try play(Self.short.sorted().map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } })
@@ -141,7 +140,7 @@ import Testing
 
   /// Here, the scenario's day lasts only twenty seconds, and all other times in the scenario are scaled down in
   /// proportion.
-  @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo()
+  @Test(.waitsLong, .enabled(if: Sanitizer.used == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo()
     throws
   {
     let place = TemporaryFolder()
@@ -157,7 +156,7 @@ import Testing
   }
 
   /// A naive client that fails in virtual time must also fail in real time.
-  @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil))
+  @Test(.waitsLong, .enabled(if: Sanitizer.used == nil))
   func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
     throws
   {

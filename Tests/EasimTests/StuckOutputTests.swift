@@ -91,7 +91,7 @@ import Testing
     let accessory = try run("run", place.file("small.json5"), "--on", address, "--transcript", fifo.path)
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
     // With a sanitizer, it takes longer until the transcript holds up the accessory.
-    let patience = getenv("EASIM_SANITIZED") == nil ? "3s" : "30s"
+    let patience = Sanitizer.used == nil ? "3s" : "30s"
     let held = try Program.run(["send", address, "--file", place.file("payload"), "--timeout", patience] + words)
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
     return accessory

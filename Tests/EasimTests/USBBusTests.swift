@@ -178,7 +178,7 @@ import Testing
 
   /// Plays scenarios that begin immediately and take a few seconds, all of them at the same time. Like the tests on
   /// sockets, this test does not run under a sanitizer.
-  @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func scenariosArePlayedByTwoProcesses() throws {
+  @Test(.enabled(if: Sanitizer.used == nil)) func scenariosArePlayedByTwoProcesses() throws {
     let names = ["flicker", "pulled-in-the-open-delay", "session-closed-by-the-accessory", "stale-bytes"]
     let pairs = try names.map { name in
       let bus = try Bus("--scenario", name)

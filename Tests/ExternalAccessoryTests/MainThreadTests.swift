@@ -1,6 +1,5 @@
 import ExternalAccessory
 import ExternalAccessorySimulation
-import Glibc
 import TestSupport
 import Testing
 
@@ -81,7 +80,7 @@ import Testing
   }
 
   // The thread sanitizer has a `dispatch_sync` of its own, which is called instead of easim's.
-  @Test(.enabled(if: getenv("EASIM_SANITIZED").map { String(cString: $0) } != "tsan"))
+  @Test(.enabled(if: Sanitizer.used != .thread))
   func waitingForTheMainQueueOnItIsNamedBeforeTheProcessEnds() throws {
     let result = try TestBundle.run("SelfWaiters/anObserverWaitsForItself", ["SWIFT_BACKTRACE": "enable=no"])
     #expect(result.status != 0)

@@ -157,7 +157,7 @@ import Testing
 
   /// `patience` and the limit are both a day, so the wait can end early only because the app is at rest.
   // The thread sanitizer has a thread of its own, which is never at rest.
-  @Test(.enabled(if: getenv("EASIM_SANITIZED").map { String(cString: $0) } != "tsan"))
+  @Test(.enabled(if: Sanitizer.used != .thread))
   func whatMustNotComeTrueEndsWhenTheAppIsAtRest() throws {
     for name in ["nothingComes", "whatComesInRealTimeIsWaitedFor"] {
       let result = try TestBundle.run("AppsAtRest/\(name)")
