@@ -52,8 +52,9 @@ public enum TransportError: Error, Equatable, Sendable, CustomStringConvertible 
   /// Whether a retry may succeed without any action by the user.
   public var mayPass: Bool {
     switch self {
-    case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .unfinished, .failed, .system: true
-    case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable, .left: false
+    // An accessory that is still listed may only seem to be gone, for example before udev has created its device file.
+    case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .unfinished, .left, .failed, .system: true
+    case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable: false
     }
   }
 

@@ -56,7 +56,7 @@ import Testing
     #expect(
       Self.reasons(.usb(.any)).filter { !$0.mayPass } == [
         .notAStream(.usb(.any)), .noMedium(.usb(.any)), .simulatorsOnly(.usb(.any)), .hostsOnly(.usb(.any)),
-        .remoteNotAllowed(.usb(.any)), .otherUser(.usb(.any), "x"), .unusable(.usb(.any), "x"), .left(.usb(.any)),
+        .remoteNotAllowed(.usb(.any)), .otherUser(.usb(.any), "x"), .unusable(.usb(.any), "x"),
       ])
   }
 }

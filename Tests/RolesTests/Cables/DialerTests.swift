@@ -127,6 +127,18 @@ import Testing
     #expect(rig.finder.attempts == ["a", "b"])
   }
 
+  /// An accessory's device file may not exist yet when the accessory is listed, and nothing may be reported once it does.
+  @Test func whatSeemsGoneButIsStillListedIsAskedForAgain() throws {
+    let rig = try DialerRig(.one)
+    rig.arrive("a")
+    rig.finder.answer("a", .failure(.left(DialerRig.address("a"))))
+    #expect(rig.owner.reports == [])
+    try rig.pass(.milliseconds(20))
+    #expect(rig.finder.attempts == ["a", "a"])
+    rig.finder.answer("a", .success(rig.cable))
+    #expect(rig.dialer.trouble == nil)
+  }
+
   @Test func aStoppedDialerKeepsItsCablesAndAsksForNothing() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")
