@@ -34,18 +34,19 @@ package enum FilePath {
 package enum SmallFile {
   package static let limit = 64 * 1024
 
-  /// Returns the file's bytes. If the file cannot be opened or is longer than `limit`, sets `errno` and returns nil.
+  /// Returns the file's bytes. If the file cannot be read or is longer than `limit`, sets `errno` and returns nil.
   package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }
     defer { close(file) }
     var bytes: [UInt8] = []
     while bytes.count <= limit {
-      let chunk = [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
-        count = max(0, Glibc.read(file, buffer.baseAddress, buffer.count))
+      var result = 0
+      bytes += [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
+        result = Glibc.read(file, buffer.baseAddress, buffer.count)
+        count = max(0, result)
       }
-      if chunk.isEmpty { return bytes }
-      bytes += chunk
+      if result <= 0 { return result == 0 ? bytes : nil }
     }
     errno = EFBIG
     return nil

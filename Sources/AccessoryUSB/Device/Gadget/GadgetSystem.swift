@@ -97,7 +97,7 @@ struct SystemFolder: Equatable {
   /// The sorted names in the folder, or an empty list if the folder does not exist.
   var names: [String] { Folder.names(in: path) ?? [] }
 
-  /// Returns the contents of a file without the final line break, or nil if the file is longer than `limit` bytes.
+  /// Returns a file without its final line break, or nil if it cannot be read or is longer than `limit` bytes.
   func read(_ name: String, atMost limit: Int = 1 << 20) -> String? {
     guard var bytes = SmallFile.read("\(path)/\(name)", limit: limit) else { return nil }
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
