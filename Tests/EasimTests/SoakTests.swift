@@ -32,7 +32,7 @@ import Testing
   @Test func aFailureIsMadeSmallAndItsFileAndItsCommandFailLikewise() throws {
     let place = TemporaryFolder()
     let soak = try Program.run(
-      "soak", "--seeds", "6", "--forbid", "windowFull", "--save", place.file("found"), "--json")
+      "soak", "--seeds", "30", "--forbid", "windowFull", "--save", place.file("found"), "--json")
     #expect(soak.ending == .exit(1))
     let lines = try EventLines(soak.out)
     let failures = lines.events("failure")
@@ -51,7 +51,7 @@ import Testing
     }
     let result = try #require(lines.events("result").last)
     #expect(result["passed"] == .truth(false))
-    #expect(result["worlds"] == .number(6))
+    #expect(result["worlds"] == .number(30))
     #expect(result["coverage"]?["windowFull"]?.number ?? 0 > 0)
     #expect(result["faults"]?["loss"]?.number != nil)
   }
